@@ -25,8 +25,9 @@ type Key struct {
 	Moving bool
 }
 
-// KeyKind is creator, package, population or total. The name of a total is its kind, that of a
-// population what its states share: a pool, the ends of sockets, a mount.
+// KeyKind is creator, package, population, path or total. The name of a total is its kind, that of a
+// population what its states share: a pool, the ends of sockets, a mount. That of a path has a star
+// for the directory in which its families differ.
 type KeyKind string
 
 const (
@@ -35,6 +36,7 @@ const (
 	ByTotal   KeyKind = "total"
 
 	ByPopulation KeyKind = "population"
+	ByPath       KeyKind = "path"
 )
 
 // leastKeyed is how many families must share a key, and how many of them must have risen.
@@ -50,7 +52,8 @@ func (s *Series) Keys() []Key {
 
 func (s *Series) findKeys() []Key {
 	told := map[string]bool{}
-	out := s.judgePopulations()
+	paths := s.judgePaths()
+	out := append(s.judgePopulations(), paths...)
 	for _, k := range out {
 		for _, print := range k.Families {
 			told[print] = true
@@ -65,7 +68,7 @@ func (s *Series) findKeys() []Key {
 		}
 	}
 	for _, kind := range totalKinds {
-		if kind == analysis.KindGoroutine && len(out) > 0 {
+		if kind == analysis.KindGoroutine && len(out) > 0 || kind == analysis.KindDescriptor && len(paths) > 0 {
 			continue
 		}
 		if t, ok := s.total(kind); ok && t.Risen {

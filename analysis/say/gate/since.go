@@ -168,7 +168,7 @@ func (s *since) pairedKeys() {
 			before = max(before, s.most(k.Kind, k.Name, true))
 		case trend.ByPackage:
 			title = "Goroutines in package " + k.Name
-		case trend.ByPopulation:
+		case trend.ByPopulation, trend.ByPath:
 			title = wording.Capital(wording.Kinds(k.Kind)) + " of " + k.Name
 		default:
 			before = max(before, s.most(k.Kind, "", true))

@@ -38,7 +38,7 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 		if len(f.Families) == 0 {
 			continue
 		}
-		if k.By == trend.ByPopulation {
+		if f.Key.one() {
 			whole := f.Key.whole(byPrint[f.Families[0]])
 			whole.Verdict = f.Verdict
 			f.Next = j.next(&whole)
@@ -46,6 +46,9 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 		f.Text = fmt.Sprintf("They are in %s, none of which grows by itself.", wording.Plural(k.Of, "stack group", "stack groups"))
 		if k.Moving {
 			f.Text = fmt.Sprintf("They move between %s and are counted as one.", wording.Plural(k.Of, "stack group", "stack groups"))
+		}
+		if k.By == trend.ByPath {
+			f.Text = fmt.Sprintf("They are of %s, which differ in one directory.", wording.Plural(k.Of, "path", "paths"))
 		}
 		if k.By == trend.ByTotal {
 			if totals == nil {
@@ -58,7 +61,7 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 			}
 		}
 		findings = slices.DeleteFunc(findings, func(x Finding) bool {
-			return x.Kind == "" && (k.Moving || !rising(x.Verdict)) && !slices.ContainsFunc(x.Families, func(print string) bool { return !slices.Contains(k.Families, print) })
+			return x.Kind == "" && (k.Moving || k.By == trend.ByPath || !rising(x.Verdict)) && !slices.ContainsFunc(x.Families, func(print string) bool { return !slices.Contains(k.Families, print) })
 		})
 		at := 0
 		for at < len(findings) && findings[at].Kind == "" && findings[at].Verdict.Rank() <= f.Verdict.Rank() {
@@ -70,13 +73,16 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 }
 
 // scattered reports families that are different things: one of them explains none of the others. Those
-// of a creator and of a population are one.
+// of a creator, of a population and of a path are one.
 func (k *FindingKey) scattered() bool {
-	return k != nil && k.By != trend.ByCreator && k.By != trend.ByPopulation
+	return k != nil && k.By != trend.ByCreator && !k.one()
 }
 
+// one reports families that are one thing in several states or directories.
+func (k *FindingKey) one() bool { return k.By == trend.ByPopulation || k.By == trend.ByPath }
+
 // whole is a family without what tells it from other states of its population: the stack of threads
-// and what their names tell of it, the state of sockets.
+// and what their names tell of it, the state of sockets, the directory of a path.
 func (k *FindingKey) whole(f *Family) Family {
 	out := *f
 	out.Attributes = maps.Clone(f.Attributes)
@@ -85,6 +91,9 @@ func (k *FindingKey) whole(f *Family) Family {
 		if f.Attributes["pool"] != k.Name {
 			out.Title, out.Attributes["pool"] = k.Name, k.Name
 		}
+	}
+	if k.By == trend.ByPath {
+		out.Title = k.Name
 	}
 	delete(out.Attributes, "state")
 	return out
@@ -102,7 +111,7 @@ func (s *Series) subjectOfPopulation(nouns noun.List, f *Finding, lead *Family) 
 
 // subjectOfKey names what shares a key: "goroutines started by tenant.Open".
 func (s *Series) subjectOfKey(nouns noun.List, f *Finding) subject {
-	if lead := s.lead(f); f.Key.By == trend.ByPopulation && lead != nil {
+	if lead := s.lead(f); f.Key.one() && lead != nil {
 		return s.subjectOfPopulation(nouns, f, lead)
 	}
 	kind := cmp.Or(f.Key.Kind, analysis.KindGoroutine)

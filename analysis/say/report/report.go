@@ -371,8 +371,8 @@ type FindingRef struct {
 }
 
 // FindingKey is a property that families share: the function that created their goroutines, what the
-// states of one population share (a pool of threads, the ends of sockets, the mount of watches),
-// their package, or only their kind.
+// states of one population share (a pool of threads, the ends of sockets, the mount of watches), a
+// path with any name for one of its directories, their package, or only their kind.
 type FindingKey struct {
 	By   trend.KeyKind `json:"by"`
 	Kind analysis.Kind `json:"kind,omitempty"`
