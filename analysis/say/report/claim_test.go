@@ -193,6 +193,15 @@ func TestTwoThingsAtOnePaceAreTwo(t *testing.T) {
 	dialDB, dialCache := family("g1:k", "main.dialDB", analysis.KindGoroutine, up, stack("main.readLoop")), family("g1:l", "main.dialCache", analysis.KindGoroutine, up, stack("main.readLoop"))
 	child := family("g1:c", "k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run", analysis.KindGoroutine, up, stack("k8s.io/kubernetes/pkg/kubelet/prober.probe"))
 	transport := family("g1:d", "net/http.(*Transport).dialConn", analysis.KindGoroutine, up, stack("net/http.(*persistConn).readLoop"))
+	reader := family("g1:m", "main.open", analysis.KindGoroutine, up, stack("main.(*session).read"))
+	writer := family("g1:n", "main.open", analysis.KindGoroutine, up, stack("main.(*session).write"))
+	mail, stats := family("g1:o", "main.open", analysis.KindGoroutine, up, stack("main.mailLoop")), family("g1:p", "main.open", analysis.KindGoroutine, up, stack("main.statsLoop"))
+	closure := family("g1:q", "main.open", analysis.KindGoroutine, up, stack("main.open.func1"))
+	lent := family("g1:r", "net/http.(*Server).Serve", analysis.KindGoroutine, up, stack("main.statsLoop"))
+	lentToo := family("g1:s", "net/http.(*Server).Serve", analysis.KindGoroutine, up, stack("main.mailLoop"))
+	polls := family("g1:t", "main.open", analysis.KindGoroutine, up, stack("internal/poll.(*FD).Read", "os.(*File).Read", "main.copy"))
+	bursts := family("g1:u", "main.open", analysis.KindGoroutine, numbers(0, 9, 10, 16), stack("main.mailLoop"))
+	burstFiles := family("d1:v", "", analysis.KindDescriptor, numbers(0, 18, 20, 32), nil)
 	files := family("d1:e", "", analysis.KindDescriptor, half, nil)
 	twice := family("d1:f", "", analysis.KindDescriptor, numbers(0, 4, 8, 12), nil)
 	skewed := family("d1:g", "", analysis.KindDescriptor, uneven, nil)
@@ -219,12 +228,20 @@ func TestTwoThingsAtOnePaceAreTwo(t *testing.T) {
 		{"one started the other", probe, child, nil, true},
 		{"what the standard library keeps for it", probe, transport, nil, true},
 		{"half as many descriptors as goroutines", probe, files, nil, false},
-		{"two descriptors for each goroutine", probe, twice, nil, true},
+		{"two descriptors at an even pace, and no stack that works on files", probe, twice, nil, false},
+		{"two descriptors at an even pace, and a stack that works on files", polls, twice, nil, true},
+		{"connections at an even pace, and a stack that works on files", polls, client, nil, false},
+		{"two descriptors for each goroutine of uneven births", bursts, burstFiles, nil, true},
+		{"two methods of one type that one function starts", reader, writer, nil, true},
+		{"two functions that one function starts", mail, stats, nil, false},
+		{"two functions that one function starts, and one object holds both", mail, stats, []Object{{ID: "o1", Families: []string{"g1:o", "g1:p"}}}, true},
+		{"a function and a part of the one that starts both", mail, closure, nil, true},
+		{"two functions that the standard library starts", lent, lentToo, nil, true},
 		{"descriptors at another pace", probe, skewed, nil, false},
 		{"both ends of the same connections", client, server, nil, true},
 		{"connections in two states", client, waiting, nil, false},
 	} {
-		if got := oneThing(tt.a, tt.b, tt.objects); got != tt.want {
+		if got := oneThing(tt.a, tt.b, tt.objects, []float64{0, 1, 2, 3}); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
 	}
@@ -233,7 +250,7 @@ func TestTwoThingsAtOnePaceAreTwo(t *testing.T) {
 func TestCodeThatKeepsDescriptorsLeads(t *testing.T) {
 	s := &Series{Families: []Family{
 		{Fingerprint: "d1:a", Kind: analysis.KindDescriptor, Counts: numbers(0, 4, 8, 12)},
-		{Fingerprint: "g1:b", Kind: analysis.KindGoroutine, CreatedBy: "main.start", Frames: []string{"main.read"}, Counts: numbers(0, 1, 2, 3)},
+		{Fingerprint: "g1:b", Kind: analysis.KindGoroutine, CreatedBy: "main.start", Frames: []string{"os.(*File).Read", "main.read"}, Counts: numbers(0, 1, 2, 3)},
 	}}
 	pipes := answer{finding: &Finding{Families: []string{"d1:a"}, Verdict: analysis.Leaking}, subject: subject{one: "pipe end", many: "pipe ends", counts: s.Families[0].Counts}}
 	code := answer{finding: &Finding{Families: []string{"g1:b"}, Verdict: analysis.Leaking}, subject: subject{one: "transport", many: "transports", counts: s.Families[1].Counts}}
@@ -241,5 +258,28 @@ func TestCodeThatKeepsDescriptorsLeads(t *testing.T) {
 	new(diagnosing).leadFirst(s, own)
 	if own[0].subject.one != "transport" || own[0].subject.each != "4 pipe ends" || !slices.ContainsFunc(own, func(l answer) bool { return l.subject.one == "pipe end" }) {
 		t.Errorf("%+v", own)
+	}
+}
+
+func TestWhatIsBornTogetherDiffersFromAnEvenPace(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		code, held analysis.Counts
+		hours      []float64
+		want       bool
+	}{
+		{"two clocks that tick alike", numbers(11, 24, 37, 51), numbers(12, 24, 37, 51), nil, false},
+		{"uneven births that agree", numbers(0, 5, 17, 20), numbers(3, 8, 20, 23), nil, true},
+		{"uneven births that agree but for one", numbers(0, 5, 17, 20), numbers(3, 8, 19, 22), nil, true},
+		{"uneven births that differ", numbers(0, 5, 17, 20), numbers(0, 12, 15, 20), nil, false},
+		{"a sum of squares of 6 where 4 are needed", numbers(0, 2, 7, 9), numbers(0, 2, 7, 9), nil, true},
+		{"a sum of squares of 2", numbers(0, 2, 5, 9), numbers(0, 2, 5, 9), nil, false},
+		{"an even pace in intervals of unequal length", numbers(0, 5, 17, 20), numbers(3, 8, 20, 23), []float64{0, 5, 17, 20}, false},
+		{"two captures", numbers(0, 20), numbers(0, 20), nil, false},
+		{"captures that lack one of them", numbers(0, 5, 17, 20), analysis.Counts{{}, {}, {}, {}}, nil, false},
+	} {
+		if got := bornTogether(tt.code, tt.held, tt.hours); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
 	}
 }

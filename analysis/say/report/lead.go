@@ -97,10 +97,15 @@ func (d *diagnosing) leadFirst(s *Series, own []answer) {
 	}
 	lead := &own[0]
 	for k := 1; k < len(own); k++ {
-		if n := sameSteps(lead.subject.counts, own[k].subject.counts, stepsAlike); s.keeps(lead, &own[k], stepsAlike) && n >= 1 && lead.subject.each == "" {
+		if n := sameSteps(lead.subject.counts, own[k].subject.counts, stepsAlike); s.keeps(lead, &own[k], stepsAlike) && d.tied(s, lead, &own[k]) && n >= 1 && lead.subject.each == "" {
 			lead.subject.each = wording.Plural(n, own[k].subject.one, own[k].subject.many) + own[k].subject.place
 		}
 	}
+}
+
+// tied reports that more than an equal pace says that what answer a is about keeps what b is about.
+func (d *diagnosing) tied(s *Series, a, b *answer) bool {
+	return tied(s.lead(a.finding).Frames, a.subject.counts, s.lead(b.finding), d.hours(s))
 }
 
 // stepsAlike is in how many intervals two things must rise alike before one is said to keep the

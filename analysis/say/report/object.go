@@ -175,12 +175,30 @@ func (j *JudgedSeries) inStep(o *Object, paired []string) {
 				continue
 			}
 			counts := j.Trend.Counts(s.Fingerprint)
-			if r := math.Round(float64(counts.Rise()) / float64(rise)); r > 0 && stepsWith(counts, o.Counts, int(r)) {
+			if r := math.Round(float64(counts.Rise()) / float64(rise)); r > 0 && stepsWith(counts, o.Counts, int(r)) && j.keptBy(o, s, counts) {
 				o.InStep = append(o.InStep, InStep{Fingerprint: s.Fingerprint, Kind: s.Kind, Ratio: r})
 			}
 		}
 		return
 	}
+}
+
+// keptBy reports goroutines and threads, and what more than an equal pace ties to the objects.
+func (j *JudgedSeries) keptBy(o *Object, share trend.Share, counts analysis.Counts) bool {
+	if share.Kind == analysis.KindGoroutine || share.Kind == analysis.KindThread {
+		return true
+	}
+	held := Family{Counts: counts}
+	var frames []string
+	for _, f := range j.Trend.Families {
+		switch {
+		case f.Fingerprint == share.Fingerprint:
+			held.Attributes = f.Attributes
+		case slices.Contains(o.Families, f.Fingerprint):
+			frames = append(frames, f.Loose...)
+		}
+	}
+	return tied(frames, o.Counts, &held, j.hours())
 }
 
 // stepsWith reports counts that change by ratio times as much as those of the objects in

@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
@@ -11,8 +13,8 @@ import (
 
 // Families that rise at one pace are not always one thing: two leaks of two a second do so as
 // well. What one function started, or one object holds, is one thing; descriptors belong to the
-// code that rises in their steps. Everything else is a thing of its own, with an answer of its
-// own.
+// code that rises in their steps, where more than an equal pace ties them. Everything else is a
+// thing of its own, with an answer of its own.
 
 // things divides a point of several families into a point for each thing, the largest first.
 // The first one keeps the unit.
@@ -28,7 +30,7 @@ func (j *JudgedSeries) things(p trend.Point, objects []Object, byPrint map[strin
 			continue
 		}
 		at := slices.IndexFunc(groups, func(g []string) bool {
-			return slices.ContainsFunc(g, func(other string) bool { return oneThing(byPrint[other], byPrint[print], objects) })
+			return slices.ContainsFunc(g, func(other string) bool { return oneThing(byPrint[other], byPrint[print], objects, j.hours()) })
 		})
 		if at < 0 {
 			groups = append(groups, nil)
@@ -66,8 +68,8 @@ func hasStack(f *Family) bool {
 	return f.Kind == analysis.KindGoroutine || f.Kind == analysis.KindThread
 }
 
-// oneThing reports two families of one cause.
-func oneThing(a, b *Family, objects []Object) bool {
+// oneThing reports two families of one cause. hours are those of the snapshots.
+func oneThing(a, b *Family, objects []Object, hours []float64) bool {
 	for i := range objects {
 		if o := &objects[i]; o.Level != analysis.ByGoroutine && o.keepsBoth(a, b) {
 			return true
@@ -79,13 +81,13 @@ func oneThing(a, b *Family, objects []Object) bool {
 			// The standard library keeps goroutines for the code that calls it.
 			return inSteps(a.Counts, b.Counts) || inSteps(b.Counts, a.Counts)
 		}
-		return a.Kind == b.Kind && (a.CreatedBy != "" && a.CreatedBy == b.CreatedBy || a.entry() == b.entry() && !apart(a, b) || startedWithin(a, b) || startedWithin(b, a) || samePool(a, b))
+		return a.Kind == b.Kind && (a.CreatedBy != "" && a.CreatedBy == b.CreatedBy && !ownEach(a, b) || a.entry() == b.entry() && !apart(a, b) || startedWithin(a, b) || startedWithin(b, a) || samePool(a, b))
 	case hasStack(a) || hasStack(b):
 		code, held := a, b
 		if hasStack(b) {
 			code, held = b, a
 		}
-		return inSteps(code.Counts, held.Counts)
+		return inSteps(code.Counts, held.Counts) && tied(code.Frames, code.Counts, held, hours)
 	case a.Attributes["protocol"] != "" || b.Attributes["protocol"] != "":
 		return twoEnds(a, b)
 	}
@@ -95,6 +97,18 @@ func oneThing(a, b *Family, objects []Object) bool {
 // apart reports families that different functions of the program started: two places to mend.
 func apart(a, b *Family) bool {
 	return a.CreatedBy != "" && b.CreatedBy != "" && a.CreatedBy != b.CreatedBy && !family.OfStandardLibrary(a.CreatedBy) && !family.OfStandardLibrary(b.CreatedBy)
+}
+
+// ownEach reports families that one function of the program starts with two functions of the program,
+// none of them a part of it, and that are no methods of one type: two loops, each of which ends by
+// itself.
+func ownEach(a, b *Family) bool {
+	x, y, creator := family.LooseName(a.entry()), family.LooseName(b.entry()), family.LooseName(a.CreatedBy)
+	if x == y || x == creator || y == creator || slices.ContainsFunc([]string{x, y, creator}, family.OfStandardLibrary) {
+		return false
+	}
+	of := receiverOf(x) // that of a function is its package
+	return of != receiverOf(y) || !strings.Contains(of, ".")
 }
 
 // library reports goroutines that the standard library started and that are in it alone.
@@ -143,4 +157,98 @@ func inSteps(a, b analysis.Counts) bool {
 	}
 	ratio := riseB / riseA
 	return ratio >= 0.9 && math.Abs(ratio-math.Round(ratio)) <= 0.1*ratio
+}
+
+// tied reports that what is held belongs to code, of which frames are those of its stacks: more than
+// their equal pace says so. A stack that works on such a descriptor does, and so do births that
+// differ from interval to interval while those of the two agree. Two clocks that tick alike, or two
+// captures, say nothing.
+func tied(frames []string, code analysis.Counts, held *Family, hours []float64) bool {
+	return slices.ContainsFunc(frames, worksOn(held)) || bornTogether(code, held.Counts, hours)
+}
+
+// The packages whose functions work on sockets, and on what else has a descriptor.
+var (
+	ofSockets = []string{"net.", "net/", "crypto/tls.", "google.golang.org/grpc", "golang.org/x/net/", "java.net.", "sun.nio.ch.", "socket "}
+	ofFiles   = []string{"os.", "os/", "syscall.", "golang.org/x/sys/", "java.io.", "java.nio.", "sun.nio.fs."}
+)
+
+// worksOn recognises a frame that works on descriptors of the sort of a family.
+func worksOn(held *Family) func(frame string) bool {
+	packages := ofFiles
+	if held.Attributes["protocol"] != "" {
+		packages = ofSockets
+	}
+	return func(frame string) bool {
+		return slices.ContainsFunc(packages, func(p string) bool { return strings.HasPrefix(frame, p) })
+	}
+}
+
+// leastUneven is by how many times as much births must differ from an even pace as from those that
+// they are compared with, as sums of squares.
+const leastUneven = 4
+
+// bornTogether reports that held rises with code by a whole number in each interval, while the steps
+// of code are no even pace.
+func bornTogether(code, held analysis.Counts, hours []float64) bool {
+	type step struct{ code, held, long float64 }
+	var steps []step
+	var sum step
+	last := -1
+	for i := range code {
+		if !code[i].Known() || !held[i].Known() {
+			continue
+		}
+		if last >= 0 {
+			s := step{float64(code[i].N - code[last].N), float64(held[i].N - held[last].N), float64(i - last)}
+			if len(hours) > i {
+				s.long = hours[i] - hours[last]
+			}
+			steps = append(steps, s)
+			sum = step{sum.code + s.code, sum.held + s.held, sum.long + s.long}
+		}
+		last = i
+	}
+	if sum.code <= 0 || sum.long <= 0 {
+		return false
+	}
+	ratio := max(1, math.Round(sum.held/sum.code))
+	uneven, off := 0.0, 0.0
+	for _, s := range steps {
+		uneven += math.Pow(ratio*(s.code-sum.code*s.long/sum.long), 2)
+		off += math.Pow(s.held-ratio*s.code, 2)
+	}
+	return uneven >= leastUneven*max(1, off)
+}
+
+// hours are when the snapshots were taken, nil where some have no time.
+func (j *JudgedSeries) hours() []float64 {
+	at := make([]*time.Time, len(j.Snapshots))
+	for i, s := range j.Snapshots {
+		if !s.CapturedAt.IsZero() {
+			at[i] = &s.CapturedAt
+		}
+	}
+	return hoursOf(at)
+}
+
+func (h *headline) hours(s *Series) []float64 {
+	at := make([]*time.Time, len(s.Snapshots))
+	for i, id := range s.Snapshots {
+		if x := h.snapshots[id]; x != nil {
+			at[i] = x.CapturedAt
+		}
+	}
+	return hoursOf(at)
+}
+
+func hoursOf(at []*time.Time) []float64 {
+	if slices.Contains(at, nil) {
+		return nil
+	}
+	out := make([]float64, len(at))
+	for i := range at {
+		out[i] = at[i].Sub(*at[0]).Hours()
+	}
+	return out
 }
