@@ -275,6 +275,7 @@ func TestWhatIsBornTogetherDiffersFromAnEvenPace(t *testing.T) {
 		{"a sum of squares of 6 where 4 are needed", numbers(0, 2, 7, 9), numbers(0, 2, 7, 9), nil, true},
 		{"a sum of squares of 2", numbers(0, 2, 5, 9), numbers(0, 2, 5, 9), nil, false},
 		{"an even pace in intervals of unequal length", numbers(0, 5, 17, 20), numbers(3, 8, 20, 23), []float64{0, 5, 17, 20}, false},
+		{"uneven births that agree, and all ended in the last interval", numbers(0, 5, 17, 20, 0), numbers(3, 8, 20, 23, 3), nil, true},
 		{"two captures", numbers(0, 20), numbers(0, 20), nil, false},
 		{"captures that lack one of them", numbers(0, 5, 17, 20), analysis.Counts{{}, {}, {}, {}}, nil, false},
 	} {

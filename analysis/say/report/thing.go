@@ -188,14 +188,14 @@ func worksOn(held *Family) func(frame string) bool {
 // they are compared with, as sums of squares.
 const leastUneven = 4
 
-// bornTogether reports that held rises with code by a whole number in each interval, while the steps
-// of code are no even pace.
+// bornTogether reports that held rises with code by a whole number in each interval until most of it
+// is there, while the steps of code are no even pace.
 func bornTogether(code, held analysis.Counts, hours []float64) bool {
 	type step struct{ code, held, long float64 }
 	var steps []step
 	var sum step
 	last := -1
-	for i := range code {
+	for i := range code[:code.HighestAt()+1] {
 		if !code[i].Known() || !held[i].Known() {
 			continue
 		}
