@@ -67,7 +67,7 @@ func (p *part) proofOfGrowth(s *signals, e *analysis.Evidence) {
 	lacking := fewestCohortPoints - max(s.fit.n, min(1, s.usable))
 	wait := p.laterAt(s)
 	switch {
-	case !s.identified && p.unfollowed():
+	case !s.identified && p.unfollowed() && !s.respawns:
 		e.Form, wait = "identities", p.later()
 	case lacking > 1:
 		e.Form, e.N = "more_snapshots", lacking

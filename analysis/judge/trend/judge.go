@@ -262,7 +262,9 @@ func (j *judgement) result() analysis.Judgement {
 	}
 	switch judged.Verdict {
 	case analysis.Grew, analysis.New, analysis.Suspicious:
-		judged.DecidesIn = p.decidesIn(s)
+		if !s.respawns { // more captures show the same
+			judged.DecidesIn = p.decidesIn(s)
+		}
 	}
 	return judged
 }
@@ -297,7 +299,10 @@ type signals struct {
 	// counted is set for a total without members, steady where it also rises in nearly each
 	// step beside a demand that stays.
 	counted, steady bool
-	ages            ages
+	// respawns reports members that start their own successors: their counts alone accuse nobody, and
+	// raise no suspicion once one fell: some chain ended.
+	respawns, fell bool
+	ages     ages
 	// cohort is the strongest one. cohorts reports that it holds, cohortsSeen that some
 	// epoch had enough snapshots for one.
 	cohort      cohort
@@ -343,7 +348,7 @@ func proves(v analysis.Verdict) bool { return v == analysis.Leaking || v == anal
 // measure collects the evidence of a part and decides. Each step may use earlier ones:
 // ages overrule "rose once", and loads are compared only with what rose.
 func (p *part) measure(buf *buffers) *signals {
-	s := &signals{usable: p.usable()}
+	s := &signals{usable: p.usable(), respawns: p.respawns, fell: p.fell()}
 	p.measureMarks(s)
 	p.measureCounted(s)
 	s.fit = fitCounts(p.comparable(), buf)
@@ -406,7 +411,7 @@ func verdicts() [11]func(*signals) (analysis.Verdict, bool) {
 // suspects is the rule for "suspicious". Members that stay and are old prove nothing where most
 // of the members are replaced and as many left as came.
 func (s *signals) suspects() bool {
-	if s.passing || s.acquitted > 0 || s.emptied != nil || s.warmed {
+	if s.passing || s.acquitted > 0 || s.emptied != nil || s.warmed || s.respawns && s.fell {
 		return false
 	}
 	return s.up >= levelSuspicious || (s.cohorts && s.fit.rise > 0 || s.ages.holds) && (s.grew || !s.turnover)
@@ -418,7 +423,7 @@ func (s *signals) suspects() bool {
 // anew after every restart.
 func (s *signals) accuses() bool {
 	switch {
-	case s.counted && !s.steady, s.follows != nil:
+	case s.counted && !s.steady, s.follows != nil, s.respawns:
 		return false // it may follow a load that nobody captured, or knows to be one
 	case s.turnover || s.passing || s.acquitted > 0 || s.emptied != nil || s.warmed:
 		return false

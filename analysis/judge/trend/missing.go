@@ -77,6 +77,8 @@ func (p *part) missing(s *signals) []analysis.Evidence {
 	}
 	grows := s.up > levelNone || s.cohorts
 	switch {
+	case p.respawns:
+		add(analysis.Evidence{Form: "respawns"})
 	case !s.identified && p.unfollowed():
 		add(analysis.Evidence{Form: "no_identities"})
 	case s.fit.n >= 4 && s.identified && !s.cohortsSeen:

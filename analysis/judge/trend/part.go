@@ -87,6 +87,8 @@ type part struct {
 	dated    bool
 	first    time.Time
 	tracking *tracking
+	// respawns reports members that start their own successors.
+	respawns bool
 	// marks are the snapshots that mark members as leaked, including cut dumps.
 	marks []mark
 	// until is the snapshot before which the part ends, 0 for the whole series.
@@ -105,7 +107,8 @@ func (s *Series) newPart(family *analysis.Family, g *grid) *part {
 			usable[i] = usable[i] && !s.in.notShown(family.Fingerprint, i)
 		}
 	}
-	p := &part{series: s, family: family, dated: g.dated, first: g.first, tracking: s.newTracking(family, usable)}
+	p := &part{series: s, family: family, dated: g.dated, first: g.first, respawns: s.respawns(family)}
+	p.tracking = s.newTracking(family, usable, p.respawns)
 	row := s.groups[family.Fingerprint]
 	for i, group := range row {
 		if group != nil && group.Leaked > 0 {

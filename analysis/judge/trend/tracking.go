@@ -33,12 +33,14 @@ type identityRest struct {
 	hash uint64
 }
 
-func (s *Series) newTracking(family *analysis.Family, usable []bool) *tracking {
+// newTracking numbers the members of a family. Of one that respawns no count has all that would have
+// to be followed.
+func (s *Series) newTracking(family *analysis.Family, usable []bool, respawns bool) *tracking {
 	row := s.groups[family.Fingerprint]
 	t := &tracking{members: make([][]int32, len(row)), complete: make([]bool, len(row))}
 	sightings := 0
 	for i, group := range row {
-		t.complete[i] = usable[i] && (group == nil || allIdentified(group))
+		t.complete[i] = usable[i] && !respawns && (group == nil || allIdentified(group))
 		if group != nil && group.Members.Identified() {
 			sightings += group.Members.Len()
 		}

@@ -382,6 +382,8 @@ func (w Words) missing(e analysis.Evidence) string {
 		return fmt.Sprintf("%s: too few for a trend or for cohorts (all pairs of %d rise by chance with %s)", wording.Plural(e.N, "snapshot", "snapshots"), e.N, chance(e.Figures["p"]))
 	case "no_identities":
 		return "no identities: whether the " + w.Many + " stayed cannot be said"
+	case "respawns":
+		return "each is started by one that has ended: the " + w.Many + " of one chain have no id in common, by which it could be followed"
 	case "no_cohorts":
 		return "no epoch has four snapshots with identities: no cohorts"
 	case "no_times":

@@ -110,6 +110,7 @@ func TestEvidenceInWords(t *testing.T) {
 		{analysis.Evidence{Rule: "missing", Form: "only_restarts", N: 3}, "3 snapshots, each of another process start: nothing can be compared"},
 		{analysis.Evidence{Rule: "missing", Form: "few_counts", N: 3, Figures: figures{"p": 1. / 6}}, "3 snapshots: too few for a trend or for cohorts (all pairs of 3 rise by chance with p = 0.17)"},
 		{analysis.Evidence{Rule: "missing", Form: "no_identities"}, "no identities: whether the goroutines stayed cannot be said"},
+		{analysis.Evidence{Rule: "missing", Form: "respawns"}, "each is started by one that has ended: the goroutines of one chain have no id in common, by which it could be followed"},
 		{analysis.Evidence{Rule: "missing", Form: "no_cohorts"}, "no epoch has four snapshots with identities: no cohorts"},
 		{analysis.Evidence{Rule: "missing", Form: "no_times"}, "no capture times: rates are per snapshot"},
 		{analysis.Evidence{Rule: "missing", Form: "undated", N: 7, Points: first5}, "without a time, left out of the slope: t2, t3, t4, t5, t6 and 2 more"},
