@@ -302,7 +302,7 @@ type signals struct {
 	// respawns reports members that start their own successors: their counts alone accuse nobody, and
 	// raise no suspicion once one fell: some chain ended.
 	respawns, fell bool
-	ages     ages
+	ages           ages
 	// cohort is the strongest one. cohorts reports that it holds, cohortsSeen that some
 	// epoch had enough snapshots for one.
 	cohort      cohort

@@ -125,3 +125,97 @@ func TestStatesOfThreadsSocketsAndWatchesAreOnePopulation(t *testing.T) {
 		}
 	}
 }
+
+func TestThePoolOfThreadsWhoseNamesTellTheirStateIsOne(t *testing.T) {
+	for pool, want := range map[string]string{
+		"poller-N [waiting for broker N]": "poller",
+		"poller-N [idle]":                 "poller",
+		"poller":                          "poller",
+		"pool-N-thread-N (idle)":          "pool-N",
+		"pool-N":                          "pool-N",
+		"Worker #N running":               "Worker",
+		"[ACTIVE] ExecuteThread: 'N' for queue: 'kernel'":  "ExecuteThread: 'N' for queue: 'kernel'",
+		"[STANDBY] ExecuteThread: 'N' for queue: 'kernel'": "ExecuteThread: 'N' for queue: 'kernel'",
+		"[no end":   "[no end",
+		"MAIN loop": "MAIN loop",
+		"N beats":   "N beats",
+		"OkHttp WebSocket http://localhost:N/...":               "OkHttp WebSocket http://localhost:N/...",
+		"qtpN-N-acceptor-N@<hex>-ServerConnector@<hex>{<addr>}": "qtpN-N-acceptor-N@<hex>-ServerConnector@<hex>{<addr>}",
+		"": "",
+	} {
+		if got := withoutState(pool); got != want {
+			t.Errorf("%q: %q, want %q", pool, got, want)
+		}
+	}
+}
+
+// TestOneThatMovesMakesGoroutinesOfOneFunctionOne: a goroutine keeps the function that it began with.
+func TestOneThatMovesMakesGoroutinesOfOneFunctionOne(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		entry, other string
+		want         int
+	}{
+		{"of one function", "app.forward", "app.forward", 2},
+		{"of two functions", "app.forward", "app.poll", 0},
+		{"of functions that nobody knows", "", "", 0},
+	} {
+		snaps := scenario{families: map[string]string{"g1:a": "1-4 2-4", "g1:b": "9 1,9"}, newest: "100 100"}.snapshots(t)
+		for _, snap := range snaps {
+			for k := range snap.Groups {
+				f := snap.Groups[k].Family
+				if f.LooseCreator = "app.Open"; tt.entry != "" {
+					f.Loose = []string{"time.Sleep", map[string]string{"g1:a": tt.entry, "g1:b": tt.other}[f.Fingerprint]}
+				}
+			}
+		}
+		got := 0
+		for _, m := range seriesOf(snaps).populations() {
+			got += len(m.parts)
+		}
+		if got != tt.want {
+			t.Errorf("%s: %d families in populations, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestAFamilyThatShowsAsEndedWhoMovedIsToldByItsPopulation: ten come each time and all stay; at the end
+// one of the first is elsewhere.
+func TestAFamilyThatShowsAsEndedWhoMovedIsToldByItsPopulation(t *testing.T) {
+	for _, tt := range []struct {
+		name, here, there string
+		keys              int
+	}{
+		{"some moved away", "1-10 1-20 1-30 1-40 1-50 3-10,13-60", "900 900 900 900 900 900,1-2,11-12", 1},
+		{"some moved there before", "3-10 1-20 1-30 1-40 1-50 1-60", "900,1-2 900 900 900 900 900", 0},
+	} {
+		s := created(t, map[string]string{"g1:a": tt.here, "g1:b": tt.there})
+		keys := slices.DeleteFunc(s.Keys(), func(k Key) bool { return !k.Moving })
+		if len(keys) != tt.keys || s.Verdicts()["g1:a"] != analysis.Leaking {
+			t.Errorf("%s: %d populations, want %d, beside a family that is %s", tt.name, len(keys), tt.keys, s.Verdicts()["g1:a"])
+		}
+		for _, k := range keys {
+			if l := k.Judgement.Life; l == nil || l.Gone != 0 || l.Born != 50 {
+				t.Errorf("%s: %+v; want 50 that came and none that ended", tt.name, l)
+			}
+		}
+	}
+}
+
+// TestAStateThatGoroutinesEnterIsNeitherNewNorGrown: twenty are there all the time, some of them in a state
+// that was not seen before.
+func TestAStateThatGoroutinesEnterIsNeitherNewNorGrown(t *testing.T) {
+	for _, tt := range []struct {
+		name, here, there string
+		want              analysis.Verdict
+	}{
+		{"all moved there", "1-20 1-20 1-20 1-15", "900 900 900 16-20,900", analysis.Stable},
+		{"all moved there", "1-20 1-20 1-20 1-15", ". . . 16-20", analysis.Stable},
+		{"all were started there", "1-20 1-20 1-20 1-20", ". . . 21-25", analysis.New},
+		{"two moved and three were started there", "1-20 1-20 1-20 1-18", ". . . 19-23", analysis.New},
+	} {
+		if got := created(t, map[string]string{"g1:a": tt.here, "g1:b": tt.there}).Verdicts()["g1:b"]; got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}

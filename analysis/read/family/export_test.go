@@ -8,7 +8,7 @@ func OfThread(t *analysis.Thread) *analysis.Family { return new(Threads).OfThrea
 
 func Exact(s *analysis.Stack) string { return new(Stacks).Exact(s) }
 
-func ThreadPool(printed string) string { return poolOf(ThreadName(printed)) }
+func ThreadPool(printed string) string { return threadPool(printed, ThreadName(printed)) }
 
 // CanonicalThread returns the text whose hash is the fingerprint of a thread's
 // family: version, sort, name, class of the state, whether the form cut the stack

@@ -63,9 +63,7 @@ func (c *Threads) name(printed string) *nameReading {
 		return n
 	}
 	reading := nameReading{name: ThreadName(printed)}
-	if reading.pool = poolOf(reading.name); lentTo(printed) != "" {
-		reading.pool = poolOf(ThreadName(lentTo(printed)))
-	}
+	reading.pool = threadPool(printed, reading.name)
 	if c.names == nil {
 		c.names, c.read = map[string]*nameReading{}, map[nameReading]*nameReading{}
 	}

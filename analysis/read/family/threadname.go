@@ -128,8 +128,9 @@ func cutVolatile(name string) string {
 //
 //	"Handling GET /job/x from 10.0.0.1 : qtp42-17 Main/index.jelly" = "qtp42-17"
 func lentTo(printed string) string {
-	_, own, named := strings.Cut(printed, " : ")
-	if !named || !strings.HasPrefix(printed, "Handling ") {
+	request, own, named := strings.Cut(printed, " : ")
+	request, handles := strings.CutPrefix(request, "Handling ")
+	if method, _, _ := strings.Cut(request, " "); !named || !handles || method != strings.ToUpper(method) {
 		return ""
 	}
 	own, _, _ = strings.Cut(own, " ")
@@ -141,6 +142,14 @@ func lentTo(printed string) string {
 var (
 	counted = expression.Lazy(`(?:-thread-N|\s*\[#N\]|-N|\s*#N)$|([\pL)])\s?N$`)
 )
+
+// threadPool is the pool of a thread, by its name as it was printed and normalised.
+func threadPool(printed, name string) string {
+	if own := lentTo(printed); own != "" {
+		name = ThreadName(own)
+	}
+	return poolOf(name)
+}
 
 func poolOf(name string) string {
 	pool := counted.ReplaceAllString(name, "$1")

@@ -132,6 +132,35 @@ func TestJavacoresAreFollowedByTheirThreads(t *testing.T) {
 	}
 }
 
+// TestAThreadIsFollowedByItsNumber: its name tells what it does. A thread of the virtual machine has
+// no number, and another one may have its nid next.
+func TestAThreadIsFollowedByItsNumber(t *testing.T) {
+	dump := func(name, machine string) string {
+		return "2026-05-21 03:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):\n\n" +
+			"\"" + name + "\" #31 prio=5 os_prio=0 cpu=1.52ms elapsed=9.25s tid=0x00007f33d0000310 nid=0x31 waiting on condition  [0x00007f33d451e000]\n" +
+			"   java.lang.Thread.State: TIMED_WAITING (sleeping)\n\tat java.lang.Thread.sleep(java.base@17.0.15/Native Method)\n\tat com.acme.Mail.send(Mail.java:23)\n\n" +
+			"\"" + machine + "\" os_prio=0 cpu=1.52ms elapsed=9.25s tid=0x00007f33d0000320 nid=0x32 runnable\n\nJNI global refs: 20, weak refs: 0\n"
+	}
+	identities := func(name, machine string) map[string]analysis.Identity {
+		out := map[string]analysis.Identity{}
+		for _, s := range run(t, map[string]string{"jstack.txt": dump(name, machine)}).Snapshots {
+			for i := range s.Groups {
+				for id := range s.Groups[i].Members.Identities() {
+					out[s.Groups[i].Family.Attributes["sort"]] = id
+				}
+			}
+		}
+		return out
+	}
+	idle, busy := identities("mailer-7 [idle]", "VM Thread"), identities("mailer-7 [sending]", "G1 Service")
+	if idle["java"] != (analysis.Identity{ID: 31}) || busy["java"] != idle["java"] {
+		t.Errorf("renamed: %+v, then %+v; want the number alone", idle["java"], busy["java"])
+	}
+	if idle["vm"].ID != 0x32 || busy["vm"].ID != 0x32 || idle["vm"] == busy["vm"] {
+		t.Errorf("two threads of the virtual machine with one nid: %+v, then %+v", idle["vm"], busy["vm"])
+	}
+}
+
 func TestACutThreadDumpIsALowerBound(t *testing.T) {
 	var threads [][2]string
 	for i := range 9 {
