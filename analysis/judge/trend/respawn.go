@@ -1,6 +1,8 @@
 package trend
 
 import (
+	"slices"
+
 	"leakdiff/analysis"
 )
 
@@ -17,6 +19,9 @@ func (s *Series) respawns(family *analysis.Family) bool {
 	for _, group := range s.groups[family.Fingerprint] {
 		if group == nil {
 			continue
+		}
+		if slices.ContainsFunc(group.Variants, startsPart) {
+			return false
 		}
 		present := map[int64]bool{}
 		for id := range group.Members.IDs() {
@@ -44,4 +49,13 @@ func (p *part) fell() bool {
 		}
 	}
 	return false
+}
+
+// startsPart reports a stack that another function began than the one that started it: a part of
+// that, a closure, which the loose names do not tell from it.
+func startsPart(v analysis.Variant) bool {
+	if v.Stack == nil || len(v.Stack.Frames) == 0 {
+		return true
+	}
+	return v.Stack.Frames[len(v.Stack.Frames)-1].Func != v.Stack.CreatedBy.Func
 }

@@ -15,15 +15,17 @@ func TestGoroutinesThatStartTheirSuccessorsAreJudgedByCounts(t *testing.T) {
 		name           string
 		counts         []int
 		entry, creator string
+		closure        string
 		parentsThere   bool
 		want           analysis.Verdict
 	}{
-		{"more each time", []int{12, 27, 43, 59}, "app.beat", "app.beat", false, analysis.Suspicious},
-		{"more each time, for long", []int{12, 27, 43, 59, 74, 90, 105, 121, 136, 152}, "app.beat", "app.beat", false, analysis.Suspicious},
-		{"fewer once", []int{12, 27, 43, 59, 74, 90, 89, 121, 136, 152}, "app.beat", "app.beat", false, analysis.Grew},
-		{"as many each time", []int{40, 40, 40, 40}, "app.beat", "app.beat", false, analysis.Stable},
-		{"started by another function", []int{12, 27, 43, 59}, "app.beat", "app.Start", false, analysis.Grew},
-		{"that divide their work: those that started them are there", []int{12, 27, 43, 59}, "app.walk", "app.walk", true, analysis.Grew},
+		{"more each time", []int{12, 27, 43, 59}, "app.beat", "app.beat", "", false, analysis.Suspicious},
+		{"more each time, for long", []int{12, 27, 43, 59, 74, 90, 105, 121, 136, 152}, "app.beat", "app.beat", "", false, analysis.Suspicious},
+		{"fewer once", []int{12, 27, 43, 59, 74, 90, 89, 121, 136, 152}, "app.beat", "app.beat", "", false, analysis.Grew},
+		{"as many each time", []int{40, 40, 40, 40}, "app.beat", "app.beat", "", false, analysis.Stable},
+		{"started by another function", []int{12, 27, 43, 59}, "app.beat", "app.Start", "", false, analysis.Grew},
+		{"started by the function that they are a part of", []int{12, 27, 43, 59}, "app.beat", "app.beat", ".func1", false, analysis.Grew},
+		{"that divide their work: those that started them are there", []int{12, 27, 43, 59}, "app.walk", "app.walk", "", true, analysis.Grew},
 	} {
 		var words []string
 		for k, n := range tt.counts {
@@ -37,6 +39,8 @@ func TestGoroutinesThatStartTheirSuccessorsAreJudgedByCounts(t *testing.T) {
 					continue
 				}
 				g.Family.Loose, g.Family.LooseCreator = []string{"time.Sleep", tt.entry}, tt.creator
+				frames := []analysis.Frame{{Func: "time.Sleep"}, {Func: tt.entry + tt.closure}}
+				g.Variants = []analysis.Variant{{Stack: &analysis.Stack{Frames: frames, CreatedBy: analysis.Frame{Func: tt.creator}}}}
 				c := g.Members.Fill()
 				for _, id := range c.ID {
 					parent := id - 500
