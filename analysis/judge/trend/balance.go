@@ -183,6 +183,20 @@ type stop struct {
 	// number of births since then at the former rate.
 	before, after int
 	expected      float64
+	// recent counts the newest births of before, at least a third of them, and took is the time in
+	// which they came. closing is the time since.
+	recent        int
+	took, closing float64
+}
+
+// gap is the mean time between the newest births.
+func (s *stop) gap() float64 { return s.took / float64(s.recent) }
+
+// settled reports that the time since the last births is long against the gaps between the newest of
+// them. Births that only come slower have longer gaps than all births together show.
+func (s *stop) settled() bool {
+	due := s.closing/s.gap() + 1e-9 // times are hours
+	return due >= stopExpected && float64(s.after) <= stopAfter*due
 }
 
 // The thresholds of a stop: stopExpected is the least number of births expected at the
@@ -195,6 +209,8 @@ const (
 	stopQuiet    = 2
 	// stopFall is the share of births that may be gone since the highest count.
 	stopFall = 0.2
+	// stopRecent is of how many births one is among the newest.
+	stopRecent = 3
 )
 
 // stopped returns the point of the last epoch at which the growth ended, or nil. Quiet
@@ -229,10 +245,21 @@ func (p *part) stopped() *stop {
 		if expected >= stopExpected && float64(after) <= stopAfter*min(expected, float64(before)) &&
 			closing > stopQuiet*quiet+1e-9 &&
 			float64(peak-last) <= stopFall*float64(before) { // a fall since then is no standstill
-			return &stop{at: run[k], before: before, after: after, expected: expected}
+			out := &stop{at: run[k], before: before, after: after, expected: expected, closing: closing}
+			out.recent, out.took = newest(births[:k+1], spans, before)
+			return out
 		}
 	}
 	return nil
+}
+
+// newest counts the newest of all births, at least one of stopRecent of them, and the time from the
+// begin of the interval in which the first of these came.
+func newest(births []int, spans []float64, all int) (n int, took float64) {
+	for i := len(births) - 1; i > 0 && stopRecent*n < all; i-- {
+		n, took = n+births[i], took+spans[i-1]
+	}
+	return n, took
 }
 
 // fewestSinceStart is how many counts since the last start of a process show that it does not grow.
@@ -253,7 +280,8 @@ func (p *part) endedByStart() *stop {
 	if before <= 0 || past <= 0 {
 		return nil
 	}
-	expected := float64(before) / past * (now[len(now)-1].at - now[0].at)
+	closing := now[len(now)-1].at - now[0].at
+	expected := float64(before) / past * closing
 	after := 0
 	for _, pt := range now {
 		after = max(after, pt.count-now[0].count)
@@ -261,7 +289,7 @@ func (p *part) endedByStart() *stop {
 	if expected < stopExpected || float64(after) > stopAfter*min(expected, float64(before)) || now[len(now)-1].count >= last.count {
 		return nil
 	}
-	return &stop{at: last, before: before, after: after, expected: expected}
+	return &stop{at: last, before: before, after: after, expected: expected, recent: before, took: past, closing: closing}
 }
 
 // otherVersion reports two snapshots of different versions of the program.
@@ -344,9 +372,17 @@ func stopEvidence(p *part, s *signals) []analysis.Evidence {
 	}
 	e := analysis.Evidence{Rule: ruleStopped, Form: "stands", N: s.stop.before, At: new(s.stop.at.index),
 		Figures: map[analysis.Figure]float64{"expected": math.Round(s.stop.expected)}}
-	if s.stop.after > 0 {
-		e.Form = "slowed"
+	switch {
+	case s.stop.after > 0:
+		if e.Form = "slows"; s.stop.settled() {
+			e.Form = "slowed"
+		}
 		e.Figures["after"] = float64(s.stop.after)
+	case !s.stop.settled():
+		e.Form = "paused"
+		if p.dated {
+			e.Figures["gap"], e.Figures["quiet"] = s.stop.gap(), s.stop.closing
+		}
 	}
 	if p.tracking.complete[p.lastRun()[len(p.lastRun())-1].index] {
 		e.Identity = p.identity()

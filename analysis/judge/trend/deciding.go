@@ -92,17 +92,27 @@ func waiting(e *analysis.Evidence, hours float64) {
 // to become established.
 const enoughBirths = fewestEstablished + 4
 
-// decidesIn is the time in hours until enough members are born at the present rate. Without a
+// decidesIn is the time in hours until enough members are born at the present rate, at least
+// stopExpected gaps between the newest births: none in that time shows that no more come. Without a
 // rate it is the usual interval.
 func (p *part) decidesIn(s *signals) float64 {
 	rate := p.presentRate(s)
 	if span := longestSpan(p.comparable()); rate <= 0 && p.dated && span > 0 {
 		rate = float64(s.fit.rise) / span
 	}
-	if rate <= 0 {
+	wait := 0.0
+	if rate > 0 {
+		wait = enoughBirths / rate
+	}
+	if run, births := p.staying(); p.dated && len(run) > 1 {
+		if n, took := newest(births, lengths(run), sum(births)); n > 0 {
+			wait = max(wait, stopExpected*took/float64(n))
+		}
+	}
+	if wait <= 0 {
 		return p.interval().Hours()
 	}
-	return min(enoughBirths/rate, (30 * 24 * time.Hour).Hours())
+	return min(wait, (30 * 24 * time.Hour).Hours())
 }
 
 // presentRate is that of the births in members per hour, 0 if it is not known.

@@ -261,7 +261,7 @@ func (j *judgement) result() analysis.Judgement {
 		maps.DeleteFunc(e.Figures, func(_ analysis.Figure, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	}
 	switch judged.Verdict {
-	case analysis.Grew, analysis.New, analysis.Suspicious:
+	case analysis.Grew, analysis.New, analysis.Suspicious, analysis.Stopped:
 		if !s.respawns { // more captures show the same
 			judged.DecidesIn = p.decidesIn(s)
 		}
@@ -399,9 +399,9 @@ func verdicts() [11]func(*signals) (analysis.Verdict, bool) {
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Leaking, s.stop == nil && s.accuses() },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Suspicious, s.stop == nil && s.suspects() },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.New, s.appeared },
-		func(s *signals) (analysis.Verdict, bool) { return analysis.Stopped, s.stop != nil },
+		func(s *signals) (analysis.Verdict, bool) { return analysis.Stopped, s.stop != nil && s.stop.settled() },
 		func(s *signals) (analysis.Verdict, bool) {
-			return analysis.Grew, s.grew || s.passing || s.acquitted > 0 && s.up >= levelSuspicious || s.emptied != nil
+			return analysis.Grew, s.grew || s.stop != nil || s.passing || s.acquitted > 0 && s.up >= levelSuspicious || s.emptied != nil
 		},
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Shrinking, s.down >= levelSuspicious },
 		func(s *signals) (analysis.Verdict, bool) { return analysis.Gone, s.vanished },

@@ -6,7 +6,8 @@ import (
 
 // The thresholds of memory (statistics.md R9): a leak is remembered while rememberedKept of at
 // least fewestEstablished members that proved it are still there. It has stopped where at
-// least stopExpected were due and fewer than rememberedPace of them came.
+// least stopExpected were due and fewer than rememberedPace of them came: no accusation, though more
+// may come.
 const (
 	rememberedKept = 0.8
 	rememberedPace = 0.3

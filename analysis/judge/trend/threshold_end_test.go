@@ -2,6 +2,7 @@ package trend
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -29,6 +30,46 @@ func TestStoppedTurnsAtItsThresholds(t *testing.T) {
 		s := only(unidentified(tc.counts)).at(tc.times).series(t)
 		if got := s.parts[onlyFamily].stopped() != nil; got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestAGrowthHasStoppedOnceNoneCameForFiveGapsOfItsNewestThird(t *testing.T) {
+	tests := []struct {
+		name, counts, times string
+		want                bool
+	}{
+		{"20, then 5 in each of two minutes, and none for one minute: 5 were due", "0 20 25 30 30", "0 60 120 180 240", true},
+		{"20, then 5 and 5, and none for less", "0 20 25 30 30", "0 60 120 180 239", false},
+		{"the newest third came slower than the others", "0 20 26 30 30", "0 60 600 1200 1440", false},
+		{"and none for five of its gaps", "0 20 26 30 30", "0 60 600 1200 1770", true},
+		{"a tenth of what was due came", "0 20 30 31", "0 60 120 180", true},
+		{"more than a tenth of what was due came", "0 20 25 30 31 31", "0 60 120 180 240 270", false},
+	}
+	for _, tc := range tests {
+		stop := only(unidentified(tc.counts)).at(tc.times).series(t).parts[onlyFamily].stopped()
+		if stop == nil {
+			t.Errorf("%s: does not even pause", tc.name)
+		} else if stop.settled() != tc.want {
+			t.Errorf("%s: %v of %+v, want %v", tc.name, !tc.want, *stop, tc.want)
+		}
+	}
+}
+
+func TestWhatDecidesTakesFiveGapsOfTheNewestThird(t *testing.T) {
+	tests := []struct {
+		name, counts, times string
+		minutes             float64
+	}{
+		{"10 each 10 minutes: 12 more are enough", "1-10 1-20 1-30 1-40", "0 600 1200 1800", 12},
+		{"10 in the newest 20 minutes: five gaps of 2 minutes are less than 12 at the slope of .75 a minute", "1-10 1-30 1-35 1-40", "0 600 1200 1800", 16},
+		{"10 in the newest 200 minutes: five gaps of 20 minutes are more than 12 of the 30 in 210", "1-10 1-30 1-40 1-40", "0 600 6600 12600", 100},
+	}
+	for _, tc := range tests {
+		s := only(tc.counts).at(tc.times).series(t)
+		p := s.parts[onlyFamily]
+		if got := 60 * p.decidesIn(s.judgements().byFingerprint[onlyFamily].signals); math.Abs(got-tc.minutes) > 0.5 {
+			t.Errorf("%s: %.1f minutes, want %.0f", tc.name, got, tc.minutes)
 		}
 	}
 }

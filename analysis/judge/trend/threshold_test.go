@@ -9,7 +9,7 @@ import (
 // The tables of this file stand on both sides of every threshold: a rule that moves turns one
 // of them red. `make mutate` asks whether that is so.
 func TestEveryRowOfTheVerdictTable(t *testing.T) {
-	ended := &stop{}
+	ended := &stop{recent: 10, took: 1, closing: 0.5}
 	enough := fit{n: 4, longest: 4, epochs: 1}
 	risen := enough
 	risen.rise = 1
@@ -48,6 +48,7 @@ func TestEveryRowOfTheVerdictTable(t *testing.T) {
 		{"new before stopped", signals{fit: enough, appeared: true, stop: ended}, analysis.New},
 		{"suspicious before new", signals{fit: risen, appeared: true, cohorts: true}, analysis.Suspicious},
 		{"stopped before grew", signals{fit: enough, stop: ended, grew: true}, analysis.Stopped},
+		{"stands still for too short a time, and not stopped", signals{fit: risen, cohorts: true, up: levelSuspicious, stop: &stop{recent: 10, took: 1, closing: 0.4}}, analysis.Grew},
 		{"grew", signals{fit: enough, grew: true}, analysis.Grew},
 		{"grew before shrinking", signals{fit: enough, grew: true, down: levelSuspicious}, analysis.Grew},
 		{"shrinking", signals{fit: enough, down: levelSuspicious}, analysis.Shrinking},

@@ -158,15 +158,32 @@ func window(e analysis.Evidence) string {
 
 func (w Words) stopped(e analysis.Evidence) string {
 	text := fmt.Sprintf("grew by %d until %s", e.N, w.label(e.At))
-	if e.Form == "slowed" {
+	switch e.Form {
+	case "slowed", "slows":
 		text += fmt.Sprintf(" and by %s since", whole(e, "after"))
-	} else {
+	case "paused":
+		return text + "; " + w.Pause(e)
+	default:
 		text += ", stands since"
 	}
 	if _, followed := e.Figures["stayed"]; followed {
 		text += fmt.Sprintf("; the %s are still there", whole(e, "stayed"))
 	}
 	return text + fmt.Sprintf("; its own pace would have shown %s more", whole(e, "expected"))
+}
+
+// Pause is why the time since the last ones came shows no end: "none came in the 40 min since t6, and
+// one came every 24 min before: too short to tell that it has stopped". It is "" for other evidence.
+func (w Words) Pause(e analysis.Evidence) string {
+	gap, dated := e.Figures["gap"]
+	switch {
+	case e.Rule != "stopped" || e.Form != "paused":
+		return ""
+	case !dated:
+		return fmt.Sprintf("none came since %s, in too few captures to tell that it has stopped", w.label(e.At))
+	}
+	return fmt.Sprintf("none came in the %s since %s, and one came every %s before: too short to tell that it has stopped",
+		wording.Duration(hours(e.Figures["quiet"])), w.label(e.At), wording.Duration(hours(gap)))
 }
 
 // roseOnce words a single movement; a fall counts below 0.

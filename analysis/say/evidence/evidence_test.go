@@ -42,6 +42,9 @@ func TestEvidenceInWords(t *testing.T) {
 		{analysis.Evidence{Rule: "stopped", Form: "stands", N: 60, At: at(6), Figures: figures{"expected": 30, "stayed": 60}}, "grew by 60 until t6, stands since; the 60 are still there; its own pace would have shown 30 more"},
 		{analysis.Evidence{Rule: "stopped", Form: "stands", N: 60, At: at(6), Figures: figures{"expected": 30}}, "grew by 60 until t6, stands since; its own pace would have shown 30 more"},
 		{analysis.Evidence{Rule: "stopped", Form: "slowed", N: 30, At: at(1), Figures: figures{"after": 1, "expected": 60, "stayed": 30}}, "grew by 30 until t1 and by 1 since; the 30 are still there; its own pace would have shown 60 more"},
+		{analysis.Evidence{Rule: "stopped", Form: "slows", N: 30, At: at(1), Figures: figures{"after": 3, "expected": 60}}, "grew by 30 until t1 and by 3 since; its own pace would have shown 60 more"},
+		{analysis.Evidence{Rule: "stopped", Form: "paused", N: 37, At: at(6), Figures: figures{"expected": 6, "gap": 0.4, "quiet": 0.65, "stayed": 37}}, "grew by 37 until t6; none came in the 39 min since t6, and one came every 24 min before: too short to tell that it has stopped"},
+		{analysis.Evidence{Rule: "stopped", Form: "paused", N: 37, At: at(6), Figures: figures{"expected": 6}}, "grew by 37 until t6; none came since t6, in too few captures to tell that it has stopped"},
 
 		{analysis.Evidence{Rule: "rose_once", Form: "mostly", N: 80, Of: 92, From: at(0), To: at(1)}, "rose by 80 between t0 and t1, 80 of 92 in all"},
 		{analysis.Evidence{Rule: "rose_once", Form: "flat_since", N: -30, Of: -30, From: at(0), To: at(1)}, "fell by 30 between t0 and t1, flat since"},

@@ -122,13 +122,16 @@ func (d *diagnosing) next(l answer) (out *Action, ofCode bool) {
 		out.Text = d.unless(l)
 	case l.claims.State == Grew || l.claims.State == IsNew:
 		out.Text = wording.Capital(d.decisive(l)) + ": if more come and none ends, it is a leak."
+		if l.claims.quiet(&l) {
+			out.Text = wording.Capital(d.decisive(l)) + ": if more come and none ends, it is a leak; if none comes, it has stopped."
+		}
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text, ofCode = l.subject.remedy, true
 	}
 	if out.Text == "" && !s.lost(l.finding, &l.subject) {
 		out.Text, ofCode = d.otherwise(l)
 	}
-	if v := l.finding.Verdict; l.claims.State != Fixed && (v == analysis.Grew || v == analysis.New || v == analysis.Suspicious) {
+	if v := l.finding.Verdict; l.claims.State != Fixed && (v == analysis.Grew || v == analysis.New || v == analysis.Suspicious || l.claims.State == Grew) {
 		out.Command = d.collect(s, d.decidesIn(l))
 	}
 	switch {

@@ -10,6 +10,7 @@ import (
 	"leakdiff/analysis/judge/edge"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/evidence"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -64,9 +65,15 @@ func (d *diagnosing) decided(l answer) *Certainty {
 	case c.State == Fixed:
 		return &Certainty{ended, fmt.Sprintf("it grew in %s and does not in %s", l.finding.fix().Before, l.finding.fix().After)}
 	case c.State == MayLeak:
-		return &Certainty{possible, d.undecided(s, l.finding)}
+		return &Certainty{possible, d.undecided(l)}
 	case c.State == Replaced:
 		return &Certainty{open, d.older(s, l.life, c.Last) + ": load, or slower answers"}
+	case d.pause(l) != "":
+		return &Certainty{open, d.pause(l)}
+	case c.quiet(&l):
+		return &Certainty{open, "no more came since " + d.label(s, c.Top) + ": too short to tell that it has stopped"}
+	case l.finding.unsettled():
+		return &Certainty{open, "fewer come than before, and no rule proves that it has stopped"}
 	case len(s.Snapshots) > 2 && c.Followed:
 		return &Certainty{open, "it grew, and no rule proves that it goes on"}
 	case c.Followed:
@@ -75,6 +82,20 @@ func (d *diagnosing) decided(l answer) *Certainty {
 		return &Certainty{open, "by counts alone"}
 	}
 	return &Certainty{open, "by counts alone, and over too few captures"}
+}
+
+// pause is why it is not told to have stopped though none came for a while, "" where that is not so.
+func (d *diagnosing) pause(l answer) string {
+	words := evidence.Words{Labels: make([]string, len(d.r.Series[l.series].Snapshots))}
+	for i := range words.Labels {
+		words.Labels[i] = d.label(&d.r.Series[l.series], i)
+	}
+	for _, e := range l.finding.Evidence {
+		if text := words.Pause(e.Evidence); text != "" && l.claims.quiet(&l) {
+			return text
+		}
+	}
+	return ""
 }
 
 // deadPeer is how long the kernel sends again what a peer does not acknowledge, with the usual 15 of
@@ -147,7 +168,8 @@ func gaugeOf(f *Finding) string {
 }
 
 // undecided is why a suspicion is no more: a known queue, too few dumps, or a short time.
-func (d *diagnosing) undecided(s *Series, f *Finding) string {
+func (d *diagnosing) undecided(l answer) string {
+	s, f := &d.r.Series[l.series], l.finding
 	for _, e := range f.Evidence {
 		if e.Rule == knowledge.RuleKnown || e.Rule == "load" && e.Form == "follows" {
 			return e.Text
@@ -155,6 +177,9 @@ func (d *diagnosing) undecided(s *Series, f *Finding) string {
 	}
 	if b := s.nearest(); b != nil && b.State == LimitReached && !b.Peak && bounded[b.What] == s.kindOf(f) {
 		return "no more can come: it is at its limit"
+	}
+	if text := d.pause(l); text != "" {
+		return text
 	}
 	if n := len(s.Snapshots); n <= fewDumps {
 		return wording.Plural(n, "dump is", "dumps are") + " too few to tell"

@@ -151,6 +151,11 @@ func forbidden() []rule {
 			instead: func(_ *answer, c *Claims) { c.State = Grew },
 		},
 		{
+			name:    "stopped and the time since is short against the gaps before",
+			forbids: func(l *answer, c *Claims) bool { return c.State == GrewOnce && c.steady() && l.finding.unsettled() },
+			instead: func(_ *answer, c *Claims) { c.State = Grew },
+		},
+		{
 			name:    "none ended and fewer are left",
 			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.Ended < c.missing() },
 			instead: func(_ *answer, c *Claims) { c.Came, c.Ended = max(c.Came, c.missing()), c.missing() },
@@ -185,6 +190,11 @@ func forbidden() []rule {
 			instead: func(_ *answer, c *Claims) { c.State = Fixed },
 		},
 		{
+			name:    "a pace beside counts that do not rise any more",
+			forbids: func(l *answer, c *Claims) bool { return c.PerHour > 0 && c.standing(l) },
+			instead: func(_ *answer, c *Claims) { c.PerHour = 0 },
+		},
+		{
 			name:    "since before a capture that has none",
 			forbids: func(_ *answer, c *Claims) bool { return c.Before && c.From == 0 },
 			instead: func(l *answer, c *Claims) { c.Before, c.Since = false, l.subject.counts.FirstWithAny() },
@@ -205,6 +215,39 @@ func forbidden() []rule {
 			instead: func(_ *answer, c *Claims) { c.Released = false },
 		},
 	}
+}
+
+// standing reports a growth that is not proved to go on and whose counts do not rise any more.
+func (c *Claims) standing(l *answer) bool {
+	switch c.State {
+	case Grew, IsNew, GrewOnce, Replaced:
+		return c.steady() && c.Top < c.Last
+	case MayLeak:
+		return c.quiet(l)
+	}
+	return false
+}
+
+// quiet reports that none came since Top: none of the captures since has another number, and none ended.
+func (c *Claims) quiet(l *answer) bool {
+	if !c.steady() || c.Top >= c.Last || c.Followed && c.Ended > 0 || c.Last >= len(l.subject.counts) {
+		return false
+	}
+	return !slices.ContainsFunc(l.subject.counts[c.Top:c.Last+1], func(n analysis.Count) bool { return n.Known() && n.N != c.N })
+}
+
+// unsettled reports a finding of which none or few came for a while that is too short to tell an end.
+func (f *Finding) unsettled() bool {
+	remembered := false
+	for _, e := range f.Evidence {
+		switch {
+		case e.Rule == "stopped":
+			return e.Form == "paused" || e.Form == "slows"
+		case e.Rule == "memory":
+			remembered = true // the judge has seen no end
+		}
+	}
+	return remembered
 }
 
 // awaits reports a queue whose holder waits for calls that it made itself: their answers end it.

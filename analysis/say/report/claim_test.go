@@ -21,6 +21,7 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 		ended           *Peer
 		queue           *Lock
 		versions        *Bisected
+		evidence        []Evidence
 		counts          analysis.Counts
 		forbidden, left Claims
 		instead         func(Claims) bool
@@ -34,6 +35,12 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 			counts:    append(numbers(0, 20, 40, 40), analysis.Count{}, analysis.Count{State: analysis.NotShown}),
 			forbidden: Claims{State: GrewOnce, Top: 2, Last: 3, N: 40, Left: 40, EndedAt: -1, RestartedAt: -1},
 			left:      Claims{State: GrewOnce, Top: 2, Last: 5, N: 40, Left: 40, EndedAt: -1, RestartedAt: -1},
+			instead:   func(c Claims) bool { return c.State == Grew },
+		},
+		"stopped and the time since is short against the gaps before": {
+			evidence:  []Evidence{{Evidence: analysis.Evidence{Rule: "stopped", Form: "paused"}}},
+			forbidden: Claims{State: GrewOnce, Top: 6, Last: 7, N: 120, Left: 120, EndedAt: -1, RestartedAt: -1},
+			left:      Claims{State: GrewOnce, Top: 6, Last: 7, N: 120, Left: 120, EndedAt: -1, RestartedAt: 7},
 			instead:   func(c Claims) bool { return c.State == Grew },
 		},
 		"none ended and fewer are left": {
@@ -68,6 +75,12 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 			left:      Claims{State: MayLeak, From: 5, N: 50, Left: 50, EndedAt: -1, RestartedAt: -1},
 			instead:   func(c Claims) bool { return c.State == Fixed },
 		},
+		"a pace beside counts that do not rise any more": {
+			counts:    numbers(0, 20, 40, 40),
+			forbidden: Claims{State: Grew, PerHour: 20, Top: 2, Last: 3, N: 40, Left: 40, EndedAt: -1, RestartedAt: -1},
+			left:      Claims{State: Grew, PerHour: 20, Top: 3, Last: 3, N: 40, Left: 40, EndedAt: -1, RestartedAt: -1},
+			instead:   func(c Claims) bool { return c.PerHour == 0 && c.State == Grew },
+		},
 		"since before a capture that has none": {
 			counts:    numbers(0, 0, 12, 24),
 			forbidden: Claims{State: Leaks, Before: true, Since: 0, From: 0, N: 24, Left: 24, EndedAt: -1, RestartedAt: -1},
@@ -98,7 +111,7 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 			t.Errorf("the rule %q has no row", r.name)
 			continue
 		}
-		l := &answer{life: row.life, queue: row.queue, finding: &Finding{EndedWith: row.ended, Versions: row.versions}, subject: subject{counts: row.counts}}
+		l := &answer{life: row.life, queue: row.queue, finding: &Finding{EndedWith: row.ended, Versions: row.versions, Evidence: row.evidence}, subject: subject{counts: row.counts}}
 		c := row.forbidden
 		if !r.forbids(l, &c) {
 			t.Errorf("%s: allowed", r.name)
@@ -113,6 +126,53 @@ func TestEachRuleReplacesWhatItForbids(t *testing.T) {
 	}
 	if len(tests) != len(forbidden()) {
 		t.Errorf("%d rows for %d rules", len(tests), len(forbidden()))
+	}
+}
+
+func TestWhatHasNotStoppedForSureIsKnownByItsEvidence(t *testing.T) {
+	rule := func(rule string, form analysis.Form) Evidence {
+		return Evidence{Evidence: analysis.Evidence{Rule: rule, Form: form}}
+	}
+	for name, tt := range map[string]struct {
+		evidence []Evidence
+		want     bool
+	}{
+		"none came for long":                            {[]Evidence{rule("stopped", "stands")}, false},
+		"one came for long":                             {[]Evidence{rule("stopped", "slowed")}, false},
+		"none came for a short time":                    {[]Evidence{rule("stopped", "paused")}, true},
+		"fewer came for a short time":                   {[]Evidence{rule("stopped", "slows")}, true},
+		"it leaked before, and fewer came":              {[]Evidence{rule("memory", "")}, true},
+		"it leaked before, and none came for long":      {[]Evidence{rule("memory", ""), rule("stopped", "stands")}, false},
+		"the others that rose with it recovered":        {[]Evidence{rule("retained", "")}, false},
+		"it leaked before, and none came in short time": {[]Evidence{rule("memory", ""), rule("stopped", "paused")}, true},
+	} {
+		if got := (&Finding{Evidence: tt.evidence}).unsettled(); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestWhatStandsHasNoPace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		state  State
+		counts analysis.Counts
+		ended  int
+		want   bool
+	}{
+		"it grew, and rises at the end":           {Grew, numbers(0, 20, 40, 41), 0, false},
+		"it grew, and stands":                     {Grew, numbers(0, 20, 40, 40), 0, true},
+		"it grew, and falls":                      {Grew, numbers(0, 33, 20, 5), 28, true},
+		"it grew and stopped":                     {GrewOnce, numbers(0, 20, 40, 40), 0, true},
+		"it may leak, and no more came":           {MayLeak, numbers(0, 20, 40, 40), 0, true},
+		"it may leak, and as many ended as came":  {MayLeak, numbers(0, 20, 40, 40), 3, false},
+		"it may leak, and a capture had one more": {MayLeak, numbers(0, 20, 41, 40), 0, false},
+		"it leaks, and no more came":              {Leaks, numbers(0, 20, 40, 40), 0, false},
+	} {
+		top := tt.counts.HighestAt()
+		c := Claims{State: tt.state, Followed: true, Ended: tt.ended, N: tt.counts[top].N, Top: top, Last: 3, Left: tt.counts[3].N, EndedAt: -1, RestartedAt: -1}
+		if got := c.standing(&answer{subject: subject{counts: tt.counts}}); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func (d *diagnosing) rate(l answer) string {
 		return "+" + figure + " " + unit
 	}
 	first, top := l.subject.counts.FirstAt(), l.subject.counts.HighestAt()
-	if first < 0 || top <= first || d.r.Series[l.series].lost(l.finding, &l.subject) {
+	if first < 0 || top <= first || d.r.Series[l.series].lost(l.finding, &l.subject) || l.claims.standing(&l) {
 		return ""
 	}
 	return fmt.Sprintf("+%d in %s without times", l.subject.counts[top].N-l.subject.counts[first].N, wording.Plural(top-first, "interval", "intervals"))

@@ -167,6 +167,9 @@ func (s *screen) head() string {
 	if state == Deadlock || state == Crashed {
 		mark, accused = marks["leaking"], true
 	}
+	if state == Grew && s.lead != nil {
+		mark = marks["grew"]
+	}
 	if state == Fixed {
 		mark, accused = marks["stable"], false
 	}

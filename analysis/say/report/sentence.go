@@ -95,6 +95,9 @@ func (d *diagnosing) wordings(l answer) []string {
 	if c.State == MayLeak {
 		yet = " so far"
 	}
+	if c.quiet(&l) {
+		each = ", and no more since " + d.label(s, c.Top) + each
+	}
 	return append(d.opened(l, yet, each+d.again(l)), course)
 }
 
@@ -255,11 +258,15 @@ func (d *diagnosing) grown(l answer, course string) []string {
 	switch {
 	case c.State == Replaced:
 		return []string{course + over + ", and " + d.older(s, l.life, c.Last), course}
-	case !c.Followed:
-		return []string{course + over}
 	}
-	if c.Top < c.Last && c.steady() { // who came and ended is of all captures
+	switch {
+	case c.quiet(&l):
+		over += ", and no more since " + d.label(s, c.Top)
+	case c.Top < c.Last && c.steady(): // who came and ended is of all captures
 		over, span = "", d.over(s, c.First, c.Last)
+	}
+	if !c.Followed {
+		return []string{course + over + span}
 	}
 	news := fmt.Sprintf("%d new, %d ended", c.Came, c.Ended)
 	if c.Ended == 0 {
