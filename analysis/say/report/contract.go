@@ -95,14 +95,15 @@ func (j *JudgedSeries) contract() Series {
 			s.Seen = j.wouldBeSeen()
 		}
 	}
-	s.Memory, s.Heap = j.memoryRisen(), j.heap()
+	s.Heap = j.heap()
+	s.Memory = j.memoryRisen(s.heapGrew())
 	s.Busy, s.Still = j.progress()
 	return s
 }
 
 // memoryRisen is the resident memory at the first and the last snapshot of the last run that have it,
-// nil where it did not rise by much.
-func (j *JudgedSeries) memoryRisen() *[2]float64 {
+// nil where it did not rise beyond noise. A heap that grew proves the rise.
+func (j *JudgedSeries) memoryRisen(heapGrew bool) *[2]float64 {
 	var seen []float64
 	for i, s := range j.Snapshots {
 		if i < len(j.Trend.Epochs) && j.Trend.Epochs[i] != j.Trend.Epochs[len(j.Trend.Epochs)-1] {
@@ -116,10 +117,24 @@ func (j *JudgedSeries) memoryRisen() *[2]float64 {
 		return nil
 	}
 	first, last := seen[0], seen[len(seen)-1]
-	if last < leastMemoryShare*first || last-first < leastMemory {
+	if last < leastMemoryShare*first || last-first < leastMemory || !heapGrew && !beyondNoise(seen) {
 		return nil
 	}
 	return &[2]float64{first, last}
+}
+
+// beyondNoise reports resident memory that rose by more than healthy programs take while they are
+// captured, and in more than half of at least fewestMemoryRises intervals: a collector lets memory rise
+// up to twice what is in use, and fall. In fewer intervals it must have doubled.
+func beyondNoise(seen []float64) bool {
+	first, last, rises := seen[0], seen[len(seen)-1], 0
+	for i := 1; i < len(seen); i++ {
+		if seen[i] > seen[i-1] {
+			rises++
+		}
+	}
+	steady := len(seen) > fewestMemoryRises && 2*rises > len(seen)-1
+	return last-first >= leastMemoryNoise && (steady || last >= 2*first)
 }
 
 // pid is set for a series that is one of several of its name.
