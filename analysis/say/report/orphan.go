@@ -37,7 +37,7 @@ func (j *JudgedSeries) withOrphans(objects []Object) []Object {
 // there are any, else new ones. A growth in which goroutines rise with the descriptors is left
 // as it is, because these goroutines can hold them without waiting for them.
 func (j *JudgedSeries) forgotten(findings []Finding, objects []Object, byPrint map[string]*Family) []Finding {
-	rest := map[*object.Orphans]bool{}
+	rest, told := map[*object.Orphans]bool{}, map[*object.Orphans]bool{}
 	for i := range j.orphans {
 		rest[&j.orphans[i]] = true
 	}
@@ -53,13 +53,20 @@ func (j *JudgedSeries) forgotten(findings []Finding, objects []Object, byPrint m
 		if len(of) == 0 || f.Kind != "" || f.Object != "" || slices.ContainsFunc(f.Families, func(print string) bool { return byPrint[print].Kind != analysis.KindDescriptor }) {
 			continue
 		}
-		f.Text = orphansText(of) + " " + f.Text
-		j.sayForgotten(f, of, objects)
+		if told[of[0]] {
+			continue
+		}
+		told[of[0]] = true
+		f.Text = j.orphansText(of) + " " + f.Text
+		f.Next = closeForgotten(of)
+		if !slices.ContainsFunc(of, func(o *object.Orphans) bool { return !f.all(o.Families) }) {
+			j.sayForgotten(f, of, objects) // else its figures are those of some of them
+		}
 	}
 	for i := range j.orphans {
 		if o := &j.orphans[i]; rest[o] && len(o.Families) > 0 {
 			f := Finding{Verdict: o.Judgement.Verdict, Families: slices.Clone(o.Families), Counts: o.Counts, Evidence: j.worded(o.Judgement.Evidence, o.Sort.One, o.Sort.Many)}
-			f.Text = orphansText([]*object.Orphans{o})
+			f.Text, f.Next = j.orphansText([]*object.Orphans{o}), closeForgotten([]*object.Orphans{o})
 			j.sayForgotten(&f, []*object.Orphans{o}, objects)
 			at := 0
 			for at < len(findings) && findings[at].Kind == "" && findings[at].Verdict.Rank() <= f.Verdict.Rank() {
@@ -71,7 +78,16 @@ func (j *JudgedSeries) forgotten(findings []Finding, objects []Object, byPrint m
 	return findings
 }
 
-// sayForgotten writes the title of a finding on descriptors that nothing holds, and what to do.
+// all reports a finding on all families of a list.
+func (f *Finding) all(families []string) bool {
+	return !slices.ContainsFunc(families, func(print string) bool { return !slices.Contains(f.Families, print) })
+}
+
+func closeForgotten(of []*object.Orphans) string {
+	return fmt.Sprintf("Find the code that opens the %s, and close each there when it is done with it.", wording.List(manyOf(of), len(of)))
+}
+
+// sayForgotten writes the title of a finding on descriptors that nothing holds.
 func (j *JudgedSeries) sayForgotten(f *Finding, of []*object.Orphans, objects []Object) {
 	var words []string
 	for _, o := range of {
@@ -82,7 +98,6 @@ func (j *JudgedSeries) sayForgotten(f *Finding, of []*object.Orphans, objects []
 		// One that is only written to, or read at times, has no goroutine that waits for it.
 		f.Title = "No goroutine reads " + wording.List(words, len(words))
 	}
-	f.Next = fmt.Sprintf("Find the code that opens the %s, and close each there when it is done with it.", wording.List(manyOf(of), len(of)))
 	for i := range objects {
 		if o := &objects[i]; o.Orphaned && o.Name == of[0].Sort.One {
 			f.Object = o.ID
@@ -97,11 +112,15 @@ func manyOf(of []*object.Orphans) (out []string) {
 	return out
 }
 
-// orphansText says how it is known that nothing holds the descriptors.
-func orphansText(of []*object.Orphans) string {
+// orphansText says how it is known that nothing holds the descriptors, and in which capture where
+// later ones do not show it.
+func (j *JudgedSeries) orphansText(of []*object.Orphans) string {
 	var words []string
 	for _, o := range of {
 		text := fmt.Sprintf("%d of %s", o.Counts.Last(), wording.Plural(o.All.Last(), o.Sort.One, o.Sort.Many))
+		if at := o.Counts.LastAt(); at < len(j.Snapshots)-1 {
+			text += " of " + j.Snapshots[at].Label
+		}
 		if ended, known := o.Ended.Sum(); known {
 			born, _ := o.Born.Sum()
 			text += fmt.Sprintf(" (%d came and %d ended)", born, ended)

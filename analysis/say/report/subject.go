@@ -121,7 +121,7 @@ func (s *Series) objectOf(f *Finding, lead *Family) *Object {
 	}
 	for i := range s.Objects {
 		o := &s.Objects[i]
-		if !o.Verdict.Rose() || len(o.Each) == 0 || o.Each[0].Kind != lead.Kind || !o.covers(lead) {
+		if !o.Verdict.Rose() || o.Orphaned || len(o.Each) == 0 || o.Each[0].Kind != lead.Kind || !o.covers(lead) {
 			continue
 		}
 		if o.Level == analysis.ByGoroutine && slices.ContainsFunc(o.Families, func(print string) bool { return !slices.Contains(f.Families, print) }) {

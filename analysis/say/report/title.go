@@ -38,6 +38,36 @@ func (r *Report) entitle(nouns noun.List) {
 				}
 			}
 		}
+		s.tellApart()
+	}
+}
+
+// tellApart adds to findings of one title what differs: who started them, else their group.
+func (s *Series) tellApart() {
+	same := map[string][]*Finding{}
+	for k := range s.Findings {
+		if f := &s.Findings[k]; s.lead(f) != nil {
+			same[f.Title] = append(same[f.Title], f)
+		}
+	}
+	for title, all := range same {
+		if len(all) == 1 {
+			continue
+		}
+		creators, groups := map[string]bool{}, map[string]bool{}
+		for _, f := range all {
+			creators[s.lead(f).CreatedBy], groups[s.lead(f).Title] = true, true
+		}
+		for _, f := range all {
+			apart := ""
+			switch lead := s.lead(f); {
+			case len(creators) == len(all) && lead.CreatedBy != "":
+				apart = ", started by " + shortRole(lead.CreatedBy)
+			case len(groups) == len(all):
+				apart = ": " + lead.Title
+			}
+			f.Title = shortened(title, longest-1-len([]rune(apart))) + apart
+		}
 	}
 }
 
