@@ -287,7 +287,9 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 	}), nil)
 	m.advice(&out, s, f)
 	if u := unitOf(s, f.Unit); u != nil {
-		out.Unit, out.Each = Visible(u.ID), each(u)
+		if out.Unit = Visible(u.ID); f.Object == "" { // else what one keeps stands in the title
+			out.Each = each(u)
+		}
 	}
 	m.shares(&out, s, series, f, byPrint)
 	out.Object = m.objectLink(s, f)

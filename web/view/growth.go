@@ -89,13 +89,13 @@ func unitOf(s *report.Series, id string) *report.Unit {
 	return nil
 }
 
-// each is one instance of a unit by kind: "1 goroutine, 6 watches each"; "" where
+// each is one instance of a unit by kind: "1 goroutine, 6 watches each time"; "" where
 // instances cannot be counted.
 func each(u *report.Unit) string {
 	if u.Each == "" {
 		return ""
 	}
-	return Visible(u.Each) + " each"
+	return Visible(u.Each) + " each time"
 }
 
 // lockstep is a unit in a sentence: "7 families rise in lockstep: one instance is 1

@@ -52,7 +52,7 @@ func unitCase() CaseInput {
 	}
 	s.Units = []report.Unit{{
 		ID: "u1", Ratio: map[string]float64{"g1:0": 2, "d1:0": 1}, Counts: numbers(0, 4, 8), Members: numbers(0, 12, 24), Verdict: analysis.Leaking,
-		Each: "2 goroutines, 1 descriptor", Text: "2 families rise together, 2:1; +8: 2 goroutines, 1 descriptor each",
+		Each: "2 goroutines, 1 descriptor", Text: "2 families rise together, 2:1; +8: 2 goroutines, 1 descriptor each time",
 		Onset: &report.Onset{Windows: []report.Window{{From: r.Snapshots[0].ID, To: r.Snapshots[1].ID, Share: 1}}, Text: "began between t0 and t1"},
 	}}
 	s.Findings = []report.Finding{
@@ -70,7 +70,7 @@ func ptr(v float64) *float64 { return &v }
 
 func TestAFindingAboutAUnitSpeaksOfInstances(t *testing.T) {
 	f := NewCase(unitCase()).Findings[0]
-	if d := cmp.Diff("2 goroutines, 1 descriptor each", f.Each); d != "" {
+	if d := cmp.Diff("2 goroutines, 1 descriptor each time", f.Each); d != "" {
 		t.Error(d)
 	}
 	var facts []string
@@ -136,7 +136,7 @@ func TestSmallChartsShowUnitsFirstWithOnsetAndEvents(t *testing.T) {
 	if d := cmp.Diff([]chart.Event{{At: 0, Part: .5, Text: "deploy build 7"}}, c.Minis[0].Chart.Events); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff("2 goroutines, 1 descriptor each, began t0 to t1", c.Minis[0].Note); d != "" {
+	if d := cmp.Diff("2 goroutines, 1 descriptor each time, began t0 to t1", c.Minis[0].Note); d != "" {
 		t.Error(d)
 	}
 }

@@ -57,7 +57,7 @@ func (w Words) Unit(u trend.Unit) string {
 	text := together + ", " + ratios(u)
 	for i := len(u.Instances) - 1; i >= 0; i-- {
 		if n := u.Instances[i]; n != nil && (u.RecoveredAt < 0 || i < u.RecoveredAt) {
-			return text + fmt.Sprintf("; +%s: %s", wording.Decimal(math.Round(*n)), Each(u)+" each")
+			return text + fmt.Sprintf("; +%s: each time %s", wording.Decimal(math.Round(*n)), Each(u))
 		}
 	}
 	return text

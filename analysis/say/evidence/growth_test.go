@@ -22,9 +22,9 @@ func TestAUnitInWords(t *testing.T) {
 		want string
 	}{
 		{trend.Unit{RecoveredAt: 7, KeptAt: -1, Families: []trend.Share{share(analysis.KindGoroutine, 8), share(analysis.KindGoroutine, 1)}, Instances: []*float64{nil, nil, nil, nil, nil, nil, &six, &twenty}},
-			"2 groups grow by the same steps, 8:1; +6: 9 goroutines each"},
+			"2 groups grow by the same steps, 8:1; +6: each time 9 goroutines"},
 		{trend.Unit{RecoveredAt: -1, KeptAt: 6, Families: []trend.Share{share(analysis.KindGoroutine, 2), share(analysis.KindWatch, 1)}, Instances: []*float64{&six, &twenty}},
-			"2 groups keep what they gained, although what grew with them ended at t6, 2:1; +20: 2 goroutines, 1 watch each"},
+			"2 groups keep what they gained, although what grew with them ended at t6, 2:1; +20: each time 2 goroutines, 1 watch"},
 		{trend.Unit{RecoveredAt: -1, KeptAt: -1, Families: []trend.Share{share(analysis.KindGoroutine, 4.3), share(analysis.KindGoroutine, 1)}},
 			"2 groups grow by the same steps, in the ratio 4.3:1"},
 	} {

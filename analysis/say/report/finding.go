@@ -281,7 +281,7 @@ func kindsOf(u *trend.Unit, byPrint map[string]*Family) string {
 			words = append(words, kind)
 		}
 	}
-	return wording.Ands(words)
+	return wording.List(words, len(words))
 }
 
 // ofLead are the rules of the first family's own evidence that add to that of its unit.

@@ -109,6 +109,21 @@ func (s *Series) subjectOfPopulation(nouns noun.List, f *Finding, lead *Family) 
 	return out
 }
 
+// entryOf is the own function that all members of a finding began with, "" where they began with several.
+func (s *Series) entryOf(f *Finding) (entry string) {
+	for _, print := range f.Families {
+		x := s.family(print)
+		switch {
+		case x == nil || x.entry() == "" || family.OfStandardLibrary(x.entry()) || ofInit(x.entry()):
+			return ""
+		case entry != "" && entry != x.entry():
+			return ""
+		}
+		entry = x.entry()
+	}
+	return entry
+}
+
 // subjectOfKey names what shares a key: "goroutines started by tenant.Open".
 func (s *Series) subjectOfKey(nouns noun.List, f *Finding) subject {
 	if lead := s.lead(f); f.Key.one() && lead != nil {
@@ -139,24 +154,18 @@ func (s *Series) subjectOfKey(nouns noun.List, f *Finding) subject {
 // all of them began, else who started them, as the dumps print it where all were started by one: of
 // a closure the key has only the function around it, "main.init".
 func (s *Series) placeOfCreator(f *Finding) string {
-	entry, starter := "", ""
+	if entry := s.entryOf(f); f.Key.Moving && entry != "" {
+		return " in " + shortRole(entry)
+	}
+	starter := ""
 	for k, print := range f.Families {
-		x := s.family(print)
-		if x == nil {
-			continue
-		}
-		if k == 0 {
-			entry, starter = x.entry(), x.Starter
-		}
-		if x.entry() != entry {
-			entry = ""
-		}
-		if x.Starter != starter {
+		switch x := s.family(print); {
+		case x == nil:
+		case k == 0:
+			starter = x.Starter
+		case x.Starter != starter:
 			starter = ""
 		}
-	}
-	if f.Key.Moving && entry != "" && !family.OfStandardLibrary(entry) {
-		return " in " + shortRole(entry)
 	}
 	return " of " + shortRole(cmp.Or(starter, f.Key.Name))
 }

@@ -209,6 +209,9 @@ func (o *Object) keeps(s *Series, itself string) string {
 			continue // equal numbers alone do not make it a part
 		}
 		if f.Attributes["protocol"] != "" && f.Attributes["remote"] != "" {
+			if slices.ContainsFunc(o.Each, func(p ObjectParts) bool { return p.Kind == analysis.KindDescriptor }) {
+				continue // its own one is told, and the other end of it rises as well
+			}
 			add("connection", "connections", n)
 			continue
 		}
@@ -222,7 +225,7 @@ func (o *Object) keeps(s *Series, itself string) string {
 	if len(words) == 1 && (words[0] == "1 goroutine" || words[0] == "1 thread") {
 		return "" // it is that one
 	}
-	return wording.Ands(words)
+	return wording.List(words, len(words))
 }
 
 func (s *Series) family(fingerprint string) *Family {
@@ -363,17 +366,33 @@ func (f *Family) entry() string {
 	return f.Frames[len(f.Frames)-1]
 }
 
-// where is the function that members of a family are in: the first of own code, else the one
-// of its title.
+// where is the function that members of a family are in: the first of own code that has a name, else
+// the place of a literal of own code, else the function of its title.
 func where(finding *Finding, title string) string {
-	if finding != nil {
-		for i := range finding.Stack {
-			if frame := &finding.Stack[i]; frame.Own && !frame.CreatedBy {
-				return shortRole(frame.Function)
-			}
+	if finding == nil {
+		return title
+	}
+	place := ""
+	for i := range finding.Stack {
+		frame := &finding.Stack[i]
+		switch {
+		case !frame.Own || frame.CreatedBy:
+		case !ofInit(frame.Function):
+			return shortRole(frame.Function)
+		case place == "":
+			place = frame.place()
 		}
 	}
-	return title
+	return cmp.Or(place, title)
+}
+
+// ofInit reports a function literal of the initialisation of a package, whose name tells a reader
+// nothing.
+//
+//	main.init.1.func11.every.init.1.func11.1.2, main.init.func3, main.glob..func1
+func ofInit(function string) bool {
+	_, name, _ := strings.Cut(shortRole(function), ".")
+	return strings.HasPrefix(name, "init.") || strings.HasPrefix(name, "glob..")
 }
 
 // ofLibrary reports a family whose frames are of the standard library alone: its function is
