@@ -68,7 +68,7 @@ var arrows = map[string][]string{
 	"web":                      {},
 	"web/view":                 {"analysis", "analysis/say/document", "analysis/say/evidence", "analysis/judge/identity", "analysis/judge/diff", "analysis/say/filter", "analysis/read/family", "analysis/judge/flame", "analysis/judge/knowledge", "analysis/say/report", "analysis/say/source", "analysis/judge/trend", "web/chart"},
 	"web/chart":                {"analysis", "web"},
-	"web/block":                {"analysis/say/document", "web", "web/chart"},
+	"web/block":                {"analysis/say/document", "analysis/say/wording", "web", "web/chart"},
 	"web/page":                 {"analysis/say/document", "web", "web/block", "web/chart", "web/view"},
 	"server/memory":            nil,
 	"server/response":          {"analysis", "analysis/say/document", "analysis/read/family", "analysis/read/ingest", "analysis/say/profile", "analysis/say/report", "store/blob", "web", "web/page", "web/view"},

@@ -558,7 +558,7 @@ func heading(h document.Heading) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = inline(h.Text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = inline(unbroken(h.Text)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -579,7 +579,7 @@ func heading(h document.Heading) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = inline(h.Text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = inline(unbroken(h.Text)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -600,7 +600,7 @@ func heading(h document.Heading) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = inline(h.Text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = inline(unbroken(h.Text)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -621,7 +621,7 @@ func heading(h document.Heading) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = inline(h.Text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = inline(unbroken(h.Text)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -544,7 +544,14 @@ func wrapped(text string, width, most int) []string {
 	}
 	// A hard space is within a figure.
 	blank := func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' }
-	for _, word := range strings.FieldsFunc(wording.Printable(text), blank) {
+	words := strings.FieldsFunc(wording.Printable(text), blank)
+	for i, word := range words {
+		switch { // a number stays with its unit
+		case i > 0 && wording.OfFigure(words[i-1], word):
+			continue
+		case i+1 < len(words) && wording.OfFigure(word, words[i+1]):
+			word += " " + words[i+1]
+		}
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			end()
 		}
