@@ -10,8 +10,9 @@ import (
 )
 
 // TestWhatMovesBetweenStatesIsOneThing: eight more each time and none ends; at each capture each is in one
-// of two states.
+// of two states. Files are below the directory of one of four tenants.
 func TestWhatMovesBetweenStatesIsOneThing(t *testing.T) {
+	tenants := []string{"acme", "globex", "hooli", "initech"}
 	for _, tt := range []struct {
 		name, file, head, row, sentence, proof, next string
 		states                                       [2]string
@@ -23,12 +24,19 @@ func TestWhatMovesBetweenStatesIsOneThing(t *testing.T) {
 			"\n\"mailer-%[1]d\" #%[2]d prio=5 os_prio=0 cpu=1.52ms elapsed=9.25s tid=0x00007f33d0%06[2]x nid=0x%[2]x waiting on condition  [0x00007f33d451e000]\n   java.lang.Thread.State: TIMED_WAITING (sleeping)\n\tat java.lang.Thread.sleep(java.base@17.0.15/Native Method)\n\tat com.acme.%[4]s(Mail.java:23)\n",
 			"app started 72 threads “mailer-N” and none ended.", "72 of 72 started since t0 are still there at t9.",
 			"Find who makes a pool “mailer” per call; share one, or shut each down.", [2]string{"Mail.send", "Mail.rest"}},
+		{"threads whose names tell their state", "jstack.txt", "2026-05-21 03:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):\n",
+			"\n\"mailer-%[1]d [%[4]s]\" #%[2]d prio=5 os_prio=0 cpu=1.52ms elapsed=9.25s tid=0x00007f33d0%06[2]x nid=0x%[2]x waiting on condition  [0x00007f33d451e000]\n   java.lang.Thread.State: TIMED_WAITING (sleeping)\n\tat java.lang.Thread.sleep(java.base@17.0.15/Native Method)\n\tat com.acme.Mail.run(Mail.java:%[3]d)\n",
+			"app started 72 threads “mailer” and none ended.", "72 of 72 started since t0 are still there at t9.",
+			"Find who makes a pool “mailer” per call; share one, or shut each down.", [2]string{"idle", "waiting for 10.0.0.7"}},
+		{"files of many tenants", "lsof.txt", "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\n", "app 50 app %[1]dw REG 254,0 4096 %[2]d /data/%[5]s/7c9e6679-7425-40de-944b-e07fc1f90%03[1]x/segment.log\n",
+			"app opened 72 descriptors “/data/*/<uid>/segment.log” and closed none.", "72 of 72 opened since t0 are still there at t9.",
+			"Find the code that opens “/data/*/<uid>/segment.log”, and close each there when it is done with it.", [2]string{}},
 	} {
 		var inputs []bundle.Input
 		for k := range 10 {
 			text := tt.head
 			for i := range 4 + 8*k {
-				text += fmt.Sprintf(tt.row, 4+i, 900+i, 40000+i, tt.states[(i*7+k*3)%2])
+				text += fmt.Sprintf(tt.row, 4+i, 900+i, 40000+i, tt.states[(i*7+k*3)%2], tenants[i%len(tenants)])
 			}
 			if strings.HasPrefix(tt.file, "jstack") {
 				text += "\nJNI global refs: 20, weak refs: 0\n"
