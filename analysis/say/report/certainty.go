@@ -70,9 +70,11 @@ func (d *diagnosing) decided(l answer) *Certainty {
 		return &Certainty{open, d.older(s, l.life, c.Last) + ": load, or slower answers"}
 	case d.pause(l) != "":
 		return &Certainty{open, d.pause(l)}
+	case c.fell():
+		return &Certainty{open, fmt.Sprintf("it grew, and fell from %d to %d since %s", c.N, c.Left, d.label(s, c.Top))}
 	case c.quiet(&l):
 		return &Certainty{open, "no more came since " + d.label(s, c.Top) + ": too short to tell that it has stopped"}
-	case l.finding.unsettled():
+	case l.finding.unsettled() || l.finding.slowed():
 		return &Certainty{open, "fewer come than before, and no rule proves that it has stopped"}
 	case len(s.Snapshots) > 2 && c.Followed:
 		return &Certainty{open, "it grew, and no rule proves that it goes on"}

@@ -228,6 +228,9 @@ func (c *Claims) standing(l *answer) bool {
 	return false
 }
 
+// fell reports that fewer are left than there were, which no recovery and no restart explains.
+func (c *Claims) fell() bool { return c.steady() && c.Top < c.Last && c.Left < c.N }
+
 // quiet reports that none came since Top: none of the captures since has another number, and none ended.
 func (c *Claims) quiet(l *answer) bool {
 	if !c.steady() || c.Top >= c.Last || c.Followed && c.Ended > 0 || c.Last >= len(l.subject.counts) {
@@ -248,6 +251,11 @@ func (f *Finding) unsettled() bool {
 		}
 	}
 	return remembered
+}
+
+// slowed reports a finding of which some still came after most had come.
+func (f *Finding) slowed() bool {
+	return slices.ContainsFunc(f.Evidence, func(e Evidence) bool { return e.Rule == "stopped" && e.Form == "slowed" })
 }
 
 // awaits reports a queue whose holder waits for calls that it made itself: their answers end it.

@@ -262,6 +262,8 @@ func (d *diagnosing) grown(l answer, course string) []string {
 	switch {
 	case c.quiet(&l):
 		over += ", and no more since " + d.label(s, c.Top)
+	case c.fell():
+		over, span = fmt.Sprintf(" until %s, and %s left at %s", d.label(s, c.Top), remaining(c.Left), d.label(s, c.Last)), ""
 	case c.Top < c.Last && c.steady(): // who came and ended is of all captures
 		over, span = "", d.over(s, c.First, c.Last)
 	}
@@ -276,6 +278,14 @@ func (d *diagnosing) grown(l answer, course string) []string {
 		news += d.restarted(l)
 	}
 	return []string{course + over + ": " + news + span, course + ": " + news}
+}
+
+// remaining is "13 are", "none is".
+func remaining(n int) string {
+	if n == 0 {
+		return "none is"
+	}
+	return fmt.Sprintf("%d %s", n, wording.Fit(n, "is", "are"))
 }
 
 // markedAlone words what the runtime marked in one dump: all of it, and the group of which it

@@ -69,6 +69,11 @@ func (j *JudgedSeries) locate(f *Finding) {
 		if l := j.located(j.own, at.group, at.snapshot); l != nil {
 			f.Stack, f.StackOf, f.StackNote = l.Stack, &l.Of, l.Note
 			f.Ahead = j.ahead(f, at)
+			if f.Key != nil && f.Key.Moving { // it is that of one of their stacks
+				if n := f.Counts[at.snapshot]; n.Known() {
+					f.StackOf.Of = max(f.StackOf.Of, n.N)
+				}
+			}
 			return
 		}
 	}

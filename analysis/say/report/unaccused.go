@@ -374,7 +374,7 @@ func (d *diagnosing) peaked(s *Series) string {
 		if rise := totals[top].N - ends; rise < leastRise || float64(rise) < leastRiseShare*float64(ends) {
 			continue
 		}
-		return fmt.Sprintf("%s%s grew from %d to %d until %s, and %d are left at %s", wording.Capital(wording.Kinds(d.worded(s, k))), s.place("of"), totals[first].N, totals[top].N, d.label(s, top), totals[last].N, d.label(s, last))
+		return fmt.Sprintf("%s%s grew from %d to %d until %s, and %s left at %s", wording.Capital(wording.Kinds(d.worded(s, k))), s.place("of"), totals[first].N, totals[top].N, d.label(s, top), remaining(totals[last].N), d.label(s, last))
 	}
 	return ""
 }

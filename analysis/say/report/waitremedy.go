@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -123,7 +124,16 @@ func (d *diagnosing) wakes(l answer) bool {
 // byState is what ends the wait of most members of a finding, "" where the dump shows no state
 // or no line of the reader's own. wakes reports that they wait again and again.
 func (s *Series) byState(f *Finding, wakes bool) string {
-	return waitedIn(s.stateOfMost(f.Families), f.Stack, wakes)
+	state := s.stateOfMost(f.Families)
+	if other := s.mostIn(f, state); other != nil && f.StackOf != nil && other.Fingerprint != f.StackOf.Family {
+		if own := s.family(f.StackOf.Family); own != nil && 2*own.States[state] <= own.Counts.Last() { // its line is of another wait
+			if name := cmp.Or(other.Name, other.Title); remedies[state] != "" && !wakes && !family.OfStandardLibrary(name) {
+				return fmt.Sprintf(remedies[state], shortRole(name))
+			}
+			return ""
+		}
+	}
+	return waitedIn(state, f.Stack, wakes)
 }
 
 // ofStack is byState for the family of the stack that is shown: others of the finding stand with it.
@@ -164,6 +174,24 @@ func waitedIn(state string, stack []StackFrame, wakes bool) string {
 		return waited(awake, stack)
 	}
 	return waited(remedies[state], stack)
+}
+
+// mostIn is the family of a finding with most members in a state, nil without any.
+func (s *Series) mostIn(f *Finding, state string) (most *Family) {
+	in := func(x *Family) (n int) {
+		for raw, count := range x.States {
+			if family.BareState(raw) == state {
+				n += count
+			}
+		}
+		return n
+	}
+	for _, print := range f.Families {
+		if x := s.family(print); x != nil && in(x) > 0 && (most == nil || in(x) > in(most)) {
+			most = x
+		}
+	}
+	return most
 }
 
 // ends is what ends a wait in a state, "" where the stack shows no line of the reader's own.

@@ -96,6 +96,7 @@ type Diagnosis struct {
 	Proof    string   `json:"proof"`
 	Since    string   `json:"since"`
 	Limit    string   `json:"limit"`
+	Rate     string   `json:"rate"`
 	Also     []string `json:"also"`
 	Chain    []struct {
 		Series  int `json:"series"`
@@ -203,6 +204,12 @@ func rows() []row {
 			return strings.HasPrefix(r.Diagnosis.State, "grew and stopped") && r.Diagnosis.Claims != nil
 		},
 			func(r *Report) bool { return r.Diagnosis.Claims.Top >= r.Diagnosis.Claims.Last }},
+		{"a pace beside a growth that does not rise any more", func(r *Report) bool {
+			return r.Diagnosis.Rate != "" && (r.Diagnosis.State == "grew" || strings.HasPrefix(r.Diagnosis.State, "grew and stopped")) && r.Diagnosis.Claims != nil
+		}, func(r *Report) bool {
+			c := r.Diagnosis.Claims
+			return c.EndedAt < 0 && c.Restart < 0 && c.Top < c.Last
+		}},
 		{"none ended beside members that ended", func(r *Report) bool { return noneEnded.MatchString(r.Diagnosis.Sentence) && r.Diagnosis.Claims != nil },
 			func(r *Report) bool {
 				c := r.Diagnosis.Claims
