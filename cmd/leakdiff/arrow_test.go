@@ -88,7 +88,7 @@ var arrows = map[string][]string{
 	// readers it imports only that of the kernel's files.
 	"cmd/leakdiff/capture": {"analysis", "analysis/expression", "analysis/read/procfs"},
 	"cmd/leakdiff/manual":  {},
-	"cmd/leakdiff":         {"analysis", "analysis/expression", "analysis/say/source", "analysis/read/bundle", "analysis/read/family", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/say/gate", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "cmd/leakdiff/manual", "samples", "server", "server/access", "server/alert", "server/catalogue", "server/mcp", "server/memory", "store", "web/page", "web/view"},
+	"cmd/leakdiff":         {"analysis", "analysis/expression", "analysis/say/source", "analysis/read/bundle", "analysis/read/family", "analysis/say/document", "analysis/say/filter", "analysis/read/ingest", "analysis/judge/diff", "analysis/judge/knowledge", "analysis/say/gate", "analysis/say/redact", "analysis/say/report", "cmd/leakdiff/capture", "cmd/leakdiff/manual", "samples", "server", "server/access", "server/alert", "server/catalogue", "server/mcp", "server/memory", "store", "web", "web/page", "web/view"},
 	// For tests alone.
 	"internal/test/endless":             {"samples/corpus"},
 	"internal/test/hostile":             {},
