@@ -28,6 +28,32 @@ var charts = names(
 	chart.MembersData{}, chart.LifelinesData{}, chart.LanesData{}, chart.StackData{}, chart.RatesData{},
 )
 
+// earlier are charts that results were frozen with, and that are drawn as others since.
+var earlier = names(TotalData{}, LivesData{})
+
+// TotalData is a total on the first screen, as results of November 2026 have it.
+type TotalData struct {
+	chart.SmallData
+	Height float64
+}
+
+func (t TotalData) now() document.Chart { return t.SmallData }
+
+// LivesData are the members of the thing of an answer, as such results have them.
+type LivesData struct {
+	ID, Title   string
+	Labels      []string
+	Runs        []chart.Run
+	RecoveredAt int
+	At          []int
+}
+
+func (l LivesData) now() document.Chart {
+	return chart.LanesData{ID: l.ID, Title: l.Title, Labels: l.Labels, Lanes: []chart.LifeLane{{Runs: l.Runs, EndedAt: l.RecoveredAt, GoneAt: -1}}}
+}
+
+func (LivesData) Drawn() {}
+
 func names(all ...any) map[string]reflect.Type {
 	out := make(map[string]reflect.Type, len(all))
 	for _, v := range all {
@@ -69,7 +95,13 @@ func writePair(e *jsontext.Encoder, known map[string]reflect.Type, v any) error 
 
 func readBlock(d *jsontext.Decoder, b *document.Block) error { return readPair(d, blocks, b) }
 
-func readChart(d *jsontext.Decoder, c *document.Chart) error { return readPair(d, charts, c) }
+func readChart(d *jsontext.Decoder, c *document.Chart) error {
+	err := readPair(d, charts, c)
+	if old, ok := (*c).(interface{ now() document.Chart }); ok {
+		*c = old.now()
+	}
+	return err
+}
 
 // readPair reads a pair into a value of an interface type.
 func readPair[T any](d *jsontext.Decoder, known map[string]reflect.Type, into *T) error {
@@ -84,6 +116,9 @@ func readPair[T any](d *jsontext.Decoder, known map[string]reflect.Type, into *T
 		return err
 	}
 	is, ok := known[t.String()]
+	if !ok {
+		is, ok = earlier[t.String()]
+	}
 	if !ok {
 		return fmt.Errorf("a document of a later version holds a %q", t.String())
 	}

@@ -54,3 +54,19 @@ func TestWhatIsNoDocumentIsAnError(t *testing.T) {
 		}
 	}
 }
+
+func TestChartsOfEarlierResultsAreDrawnAsThoseOfNow(t *testing.T) {
+	const text = `[["Drawing",{"Chart":["TotalData",{"ID":"total-0","Title":"Goroutines","Labels":["t0","t1"],"Height":72}]}],
+		["Drawing",{"Chart":["LivesData",{"ID":"lives","Labels":["t0","t1"],"Runs":[{"First":0,"Last":1,"N":3}],"RecoveredAt":-1}]}]]`
+	d, err := Kept([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := document.Blocks{
+		document.Drawing{Chart: chart.SmallData{ID: "total-0", Title: "Goroutines", Labels: []string{"t0", "t1"}}},
+		document.Drawing{Chart: chart.LanesData{ID: "lives", Labels: []string{"t0", "t1"}, Lanes: []chart.LifeLane{{Runs: []chart.Run{{First: 0, Last: 1, N: 3}}, EndedAt: -1, GoneAt: -1}}}},
+	}
+	if !reflect.DeepEqual(d.Blocks, want) {
+		t.Errorf("%+v, want %+v", d.Blocks, want)
+	}
+}
