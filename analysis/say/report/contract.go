@@ -124,8 +124,8 @@ func (j *JudgedSeries) memoryRisen(heapGrew bool) *[2]float64 {
 }
 
 // beyondNoise reports resident memory that rose by more than healthy programs take while they are
-// captured, and in more than half of at least fewestMemoryRises intervals: a collector lets memory rise
-// up to twice what is in use, and fall. In fewer intervals it must have doubled.
+// captured, and of fewestMemoryRises intervals or more in more than half: a collector lets memory rise up
+// to twice what is in use, and fall. What doubled is told anyway.
 func beyondNoise(seen []float64) bool {
 	first, last, rises := seen[0], seen[len(seen)-1], 0
 	for i := 1; i < len(seen); i++ {
@@ -133,7 +133,7 @@ func beyondNoise(seen []float64) bool {
 			rises++
 		}
 	}
-	steady := len(seen) > fewestMemoryRises && 2*rises > len(seen)-1
+	steady := len(seen) <= fewestMemoryRises || 2*rises > len(seen)-1
 	return last-first >= leastMemoryNoise && (steady || last >= 2*first)
 }
 

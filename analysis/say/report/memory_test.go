@@ -22,7 +22,7 @@ func TestMemoryIsToldBeyondTheNoiseOfHealthyPrograms(t *testing.T) {
 		"in two of three intervals":                        {[]float64{40, 65, 60, 70}, false, true},
 		"in two of four intervals":                         {[]float64{40, 75, 70, 65, 70}, false, false},
 		"in two of four intervals, to twice as much":       {[]float64{40, 95, 90, 78, 80}, false, true},
-		"two captures, and not twice as much":              {[]float64{40, 79}, false, false},
+		"two captures, and not twice as much":              {[]float64{40, 79}, false, true},
 		"two captures, and twice as much":                  {[]float64{40, 80}, false, true},
 		"two captures, and twice as much of little":        {[]float64{8, 20}, false, false},
 		"two captures with a heap that grew":               {[]float64{18, 36}, true, true},
