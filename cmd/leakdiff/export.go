@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/redact"
 	"leakdiff/analysis/say/report"
@@ -35,8 +38,17 @@ Examples:
   leakdiff export --redact public incident/`
 }
 
-// exported is a case of a site: its directory and its answer.
-type exported struct{ name, sentence string }
+// site is what is written: files by their paths, and its cases in order.
+type site struct {
+	files map[string][]byte
+	cases []exported
+}
+
+// exported is a case of a site: its directory, its answer, and whether it is drawn.
+type exported struct {
+	name, sentence string
+	drawn          bool
+}
 
 func (c *exportCommand) Run(ctx context.Context, m *Main) error {
 	switch present, err := os.ReadDir(c.Dir); {
@@ -45,71 +57,64 @@ func (c *exportCommand) Run(ctx context.Context, m *Main) error {
 	case err != nil && !os.IsNotExist(err):
 		return err
 	}
-	var all []exported
-	taken := map[string]bool{"index.html": true}
-	for _, path := range c.Paths {
-		name := siteName(path, taken)
-		sentence, err := c.one(ctx, m, path, filepath.Join(c.Dir, name))
-		if err != nil {
-			return err
-		}
-		all = append(all, exported{name, sentence})
-	}
-	if err := writeFile(filepath.Join(c.Dir, "index.html"), func(w *bytes.Buffer) error { return writePage(ctx, w, siteIndex(all), c.redaction(nil)) }); err != nil {
+	known, problems, err := knowledgeIn(c.Knowledge)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(m.Stdout, "%s in %s\n", wording.Plural(len(all), "case", "cases"), filepath.Join(c.Dir, "index.html"))
+	out := site{files: map[string][]byte{}}
+	for _, path := range c.Paths {
+		if err := c.add(ctx, m, &out, path, known, problems); err != nil {
+			return err
+		}
+	}
+	redaction := map[bool]string{true: "redacted", false: "not redacted"}[c.Redact]
+	var index bytes.Buffer
+	if err := writePage(ctx, &index, out.index(), redaction); err != nil {
+		return err
+	}
+	out.files["index.html"] = index.Bytes()
+	for name, content := range out.files {
+		name = filepath.Join(c.Dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, content, 0o644)); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(m.Stdout, "%s in %s\n", wording.Plural(len(out.cases), "case", "cases"), filepath.Join(c.Dir, "index.html"))
 	return nil
 }
 
-// siteName is the directory of a case: the name of its path, told apart from those before it.
-func siteName(path string, taken map[string]bool) string {
-	base := filepath.Base(path)
-	base, _, _ = strings.Cut(base, ".")
-	base = strings.Map(func(r rune) rune {
+// nameOf is the directory of a case: the name of its path, told apart from those before it. A name may
+// be that of a host, so that redacted cases are numbered.
+func (c *exportCommand) nameOf(path string, before []exported) string {
+	base, _, _ := strings.Cut(filepath.Base(path), ".")
+	base = strings.Trim(strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
 		}
 		return '-'
-	}, base)
-	base = strings.Trim(base, "-")
-	if base == "" {
+	}, base), "-")
+	if base == "" || c.Redact {
 		base = "case"
 	}
 	name := base
-	for n := 2; taken[name]; n++ {
+	for n := 2; slices.ContainsFunc(before, func(e exported) bool { return e.name == name }); n++ {
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
-	taken[name] = true
 	return name
 }
 
-func (c *exportCommand) redaction(hide *redact.Redactor) string {
-	switch {
-	case hide != nil:
-		return redact.Sum(hide.Receipt())
-	case c.Redact:
-		return "redacted"
-	}
-	return "not redacted"
-}
-
-// one writes the files of a case, and returns its answer.
-func (c *exportCommand) one(ctx context.Context, m *Main, path, dir string) (string, error) {
+// add reads a case and makes its files.
+func (c *exportCommand) add(ctx context.Context, m *Main, to *site, path string, known *knowledge.Catalogue, problems []analysis.Problem) error {
 	inputs, err := inputsOf(m, []string{path})
 	if err != nil {
-		return "", err
-	}
-	known, problems, err := knowledgeIn(c.Knowledge)
-	if err != nil {
-		return "", err
+		return err
 	}
 	result, err := read(ctx, m, inputs, "reading "+filepath.Base(path))
 	if err != nil {
-		return "", err
+		return err
 	}
 	if len(result.Snapshots) == 0 {
-		return "", nothingRead("no dump was found in "+path, "leakdiff report says what each file is")
+		return nothingRead("no dump was found in "+path, "leakdiff report says what each file is")
 	}
 	nameUpload(result.Snapshots, []string{path})
 	built := report.Build(result.Snapshots, append(result.Problems, problems...), report.Options{Version: version, Knowledge: known})
@@ -118,62 +123,56 @@ func (c *exportCommand) one(ctx context.Context, m *Main, path, dir string) (str
 	if c.Redact {
 		names := r.names(built)
 		if names.Said, err = known.OwnTexts(); err != nil {
-			return "", err
+			return err
 		}
 		hide = redact.New(names)
 	}
-	for name, format := range map[string]string{"index.html": "html", "report.md": "md", "ticket.md": "ticket", "report.json": "json"} {
+	name := c.nameOf(path, to.cases)
+	for file, format := range map[string]string{"index.html": "html", "report.md": "md", "ticket.md": "ticket", "report.json": "json"} {
+		var content bytes.Buffer
 		r.Format = format
-		if err := writeFile(filepath.Join(dir, name), func(w *bytes.Buffer) error { return r.write(ctx, w, built, hide) }); err != nil {
-			return "", err
+		if err := r.write(ctx, &content, built, hide); err != nil {
+			return err
 		}
+		to.files[name+"/"+file] = content.Bytes()
 	}
 	said, err := redact.Copy(hide, built.Report)
 	if err != nil {
-		return "", err
+		return err
 	}
 	shown, err := hidden(hide, r.page(built).Page())
 	if err != nil {
-		return "", err
+		return err
 	}
-	if drawn, _ := view.ChartFile(shown, "lanes", web.DrawingStyle()); drawn != nil {
-		if err := os.WriteFile(filepath.Join(dir, "lanes.svg"), drawn, 0o644); err != nil {
-			return "", err
-		}
+	drawn, _ := view.ChartFile(shown, "lanes", web.DrawingStyle())
+	if drawn != nil {
+		to.files[name+"/lanes.svg"] = drawn
 	}
 	if c.Redact {
 		writeReceipt(m.Stderr, hide.Receipt())
 	}
-	return said.Diagnosis.Sentence, nil
+	to.cases = append(to.cases, exported{name, said.Diagnosis.Sentence, drawn != nil})
+	return nil
 }
 
-// siteIndex lists the cases of a site.
-func siteIndex(all []exported) view.Page {
+// index lists the cases of a site.
+func (s *site) index() view.Page {
 	v := view.Page{Shell: view.Shell{Here: "Cases"}}
 	v.Body.Heading(1, "Cases")
 	list := document.List{}
-	for _, e := range all {
+	for _, e := range s.cases {
+		twins := document.Text{
+			document.Plain(e.name + ": "), document.LinkTo(e.name+"/ticket.md", "for the ticket"), document.Plain(", "),
+			document.LinkTo(e.name+"/report.md", "Markdown"), document.Plain(", "), document.LinkTo(e.name+"/report.json", "JSON"),
+		}
+		if e.drawn {
+			twins = append(twins, document.Plain(", "), document.LinkTo(e.name+"/lanes.svg", "drawing"))
+		}
 		list.Items = append(list.Items, document.Item{Blocks: document.Blocks{
 			document.Paragraph{Text: document.Text{document.LinkTo(e.name+"/index.html", view.Visible(e.sentence))}},
-			document.Paragraph{Look: "note", Text: document.Text{
-				document.Plain(e.name + ": "), document.LinkTo(e.name+"/ticket.md", "for the ticket"), document.Plain(", "),
-				document.LinkTo(e.name+"/report.md", "Markdown"), document.Plain(", "), document.LinkTo(e.name+"/report.json", "JSON"), document.Plain(", "),
-				document.LinkTo(e.name+"/lanes.svg", "drawing"),
-			}},
+			document.Paragraph{Look: "note", Text: twins},
 		}})
 	}
 	v.Body.Add(list)
 	return v
-}
-
-// writeFile writes what fill makes into a file, whose directory it makes.
-func writeFile(name string, fill func(*bytes.Buffer) error) error {
-	var out bytes.Buffer
-	if err := fill(&out); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(name, out.Bytes(), 0o644)
 }

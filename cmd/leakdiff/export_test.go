@@ -54,6 +54,18 @@ func TestASiteIsOfDumpsAlone(t *testing.T) {
 	put(t, filepath.Join(dir, "full", "x"), "x")
 	put(t, filepath.Join(dir, "words.txt"), "no dump\n")
 	put(t, filepath.Join(dir, "dump.txt"), goroutines(map[string]int{"watch": 2}))
+	if got := execute(t, nil, "export", filepath.Join(dir, "half"), filepath.Join(dir, "dump.txt"), filepath.Join(dir, "words.txt")); got.status != exitError {
+		t.Errorf("a case without a dump among others: status %d", got.status)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "half")); !os.IsNotExist(err) {
+		t.Errorf("a half site was left: %v", err)
+	}
+	if got := execute(t, nil, "export", filepath.Join(dir, "one"), filepath.Join(dir, "dump.txt")); got.status != exitDone {
+		t.Errorf("one dump: status %d: %s", got.status, got.stderr)
+	}
+	if index, err := os.ReadFile(filepath.Join(dir, "one", "index.html")); err != nil || strings.Contains(string(index), "lanes.svg") {
+		t.Errorf("the index of one dump leads to a drawing, or %v", err)
+	}
 	for _, c := range []struct{ name, to, from, want string }{
 		{"a directory with other files", "full", "dump.txt", "the directory of the site is not empty"},
 		{"a file without a dump", "new", "words.txt", "no dump was found in "},
@@ -73,10 +85,14 @@ func TestARedactedSiteNamesNoHost(t *testing.T) {
 		put(t, filepath.Join(dir, "case", "umbrella-prod-7", "shop", fmt.Sprintf("t%d.txt", i)), strings.ReplaceAll(goroutines(map[string]int{"watch": 20 + 10*i}), "/src/shop/", "/home/wesker/shop/"))
 	}
 	site := filepath.Join(dir, "site")
-	if got := execute(t, nil, "export", "--redact", site, filepath.Join(dir, "case")); got.status != exitDone || !strings.Contains(got.stderr, "redacted: ") {
+	put(t, filepath.Join(dir, "umbrella-prod-7.txt"), goroutines(map[string]int{"watch": 3}))
+	if got := execute(t, nil, "export", "--redact", site, filepath.Join(dir, "case"), filepath.Join(dir, "umbrella-prod-7.txt")); got.status != exitDone || !strings.Contains(got.stderr, "redacted: ") {
 		t.Fatalf("status %d: %s", got.status, got.stderr)
 	}
 	err := filepath.WalkDir(site, func(path string, d os.DirEntry, err error) error {
+		if strings.Contains(path, "umbrella-prod-7") {
+			t.Errorf("the name of %s", path)
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}
