@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -164,12 +165,7 @@ func (m *caseMaker) lifeLane(x *laneAxis, d *report.Diagnosis, l *report.Link) c
 			out.EndedAt = x.column(s, slices.Index(s.Snapshots, *t.RecoveredAt))
 		}
 	}
-	slices.SortStableFunc(out.Runs, func(a, b chart.Run) int {
-		if a.First != b.First {
-			return a.First - b.First
-		}
-		return a.Last - b.Last
-	})
+	slices.SortStableFunc(out.Runs, func(a, b chart.Run) int { return cmp.Or(a.First-b.First, a.Last-b.Last) })
 	if len(out.Runs) == 0 {
 		out.Values = x.spread(s, m.coursed(s, f, n))
 	}

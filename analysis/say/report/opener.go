@@ -149,14 +149,12 @@ func (d *diagnosing) leftUnclosed(s *Series) string {
 func (s *Series) opener() *Origin {
 	at := map[string]*Origin{}
 	for i := range s.Families {
-		o := s.Families[i].OpenedAt
-		if o == nil {
-			continue
+		if o := s.Families[i].OpenedAt; o != nil {
+			if at[o.Text] == nil {
+				at[o.Text] = &Origin{Text: o.Text}
+			}
+			at[o.Text].Count += o.Count
 		}
-		if at[o.Text] == nil {
-			at[o.Text] = &Origin{Text: o.Text}
-		}
-		at[o.Text].Count += o.Count
 	}
 	return mostOf(at)
 }

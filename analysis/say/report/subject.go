@@ -208,14 +208,16 @@ func (o *Object) keeps(s *Series, itself string) string {
 		if float64(n) != x.Ratio || n == 0 || f == nil || x.Kind == analysis.KindGoroutine || x.Kind == analysis.KindThread || f.Attributes["role"] == "server" {
 			continue // equal numbers alone do not make it a part
 		}
+		one, many := string(x.Kind), wording.Kinds(x.Kind)
 		if f.Attributes["protocol"] != "" && f.Attributes["remote"] != "" {
 			if slices.ContainsFunc(o.Each, func(p ObjectParts) bool { return p.Kind == analysis.KindDescriptor }) {
 				continue // its own one is told, and the other end of it rises as well
 			}
-			add("connection", "connections", n)
-			continue
+			if !strings.HasSuffix(itself, "connection") { // which keeps its descriptor, not one of itself
+				one, many = "connection", "connections"
+			}
 		}
-		add(string(x.Kind), wording.Kinds(x.Kind), n)
+		add(one, many, n)
 	}
 	var words []string
 	for _, key := range order {
