@@ -118,7 +118,7 @@ func (m *caseMaker) answer(c *Case) *Answer {
 	if a.bare() {
 		a.Heaps, c.Heaps = c.Heaps, nil
 	}
-	m.folds(c, a, d)
+	m.folds(c, a)
 	return a
 }
 
@@ -423,6 +423,6 @@ func (m *caseMaker) largest(a *Answer) {
 	}
 	names.tellApart()
 	if more := len(all) - len(a.Groups); more > 0 {
-		a.GroupsNote = wording.PagePlural(int64(more), "more group", "more groups") + " below, in All groups."
+		a.GroupsNote = wording.PagePlural(int64(more), "more group", "more groups") + " below, in Groups."
 	}
 }

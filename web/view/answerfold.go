@@ -5,11 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
 
-// AnswerFold is a part of the page that is folded: its key, its title and what is inside.
+// AnswerFold is a part of the page that is folded: its key, its title and how much is inside.
 type AnswerFold struct {
 	Key, Title, Inside string
 	Open               bool
@@ -18,106 +17,63 @@ type AnswerFold struct {
 // The parts of a case page below its answer.
 const (
 	FoldFindings = "findings"
-	FoldEvidence = "evidence"
-	FoldTimeline = "timeline"
 	FoldGroups   = "groups"
-	FoldObjects  = "objects"
+	FoldTimeline = "timeline"
 	FoldFiles    = "files"
-	FoldForms    = "forms"
 )
 
-// folds says what is inside of each part, and which are open.
-func (m *caseMaker) folds(c *Case, a *Answer, d *report.Diagnosis) {
+// foldOf is the part that shows what addresses once opened by a name of its own.
+var foldOf = map[string]string{"evidence": FoldFindings, "objects": FoldGroups, "forms": FoldFiles}
+
+// folds says how much is inside of each part, and which are open.
+func (m *caseMaker) folds(c *Case, a *Answer) {
 	asked := strings.Split(m.in.Query.Get("open"), ",")
+	for i, key := range asked {
+		if of := foldOf[key]; of != "" {
+			asked[i] = of
+		}
+	}
 	add := func(key, title, inside string, open bool) {
 		open = open || slices.Contains(asked, key) || slices.Contains(asked, "all")
 		a.Folds = append(a.Folds, AnswerFold{Key: key, Title: title, Inside: inside, Open: open})
 	}
-	findings := "nothing that grows"
-	if n := len(c.Findings) + len(c.Listed); n > 0 {
-		findings = wording.PagePlural(int64(n), "finding", "findings") + " in full"
+	also := len(c.Findings) + len(c.Listed)
+	if len(c.Findings) > 0 && c.Findings[0].Answered {
+		also--
 	}
-	title := "Findings"
-	if also := d.Also; len(also) > 0 {
-		title = "Also found"
-		findings = Visible(strings.Join(also[:min(len(also), 3)], "; "))
-		if more := len(also) - 3 + d.More; more > 0 {
-			findings += fmt.Sprintf("; and %d more", more)
-		}
+	title, inside := "Evidence", ""
+	if also > 0 {
+		title, inside = "Also", wording.PagePlural(int64(also), "finding", "findings")
 	}
-	add(FoldFindings, title, findings, m.number > 1)
-	if inside := m.evidenceInside(c); inside != "" {
-		add(FoldEvidence, "Evidence", inside, m.in.Charts != "")
-	}
-	if len(c.Columns) > 0 {
-		one, more := "instant", "instants"
-		if slices.ContainsFunc(m.page, func(i int) bool { return m.in.Report.Series[i].Captures != nil }) {
-			one, more = "judged instant", "judged instants"
-		}
-		inside := wording.PagePlural(int64(len(m.columns)), one, more) + ", " + wording.PagePlural(int64(len(m.in.Report.Series)), "process", "processes") + ", every figure"
-		if c.Pickers {
-			inside += "; compare A with B"
-		}
-		add(FoldTimeline, "Timeline and dumps", inside, false)
-	}
+	add(FoldFindings, title, inside, m.number > 1 || m.in.Charts != "")
 	if c.FamilyCount > 0 {
-		rose := 0
-		for i := range m.in.Report.Series {
-			for _, f := range m.in.Report.Series[i].Families {
-				if f.Verdict.Rose() && len(m.in.Report.Series[i].Snapshots) > 1 {
-					rose++
-				}
-			}
-		}
-		inside := wording.PagePlural(int64(c.FamilyCount), "group", "groups")
-		if rose > 0 {
+		inside := wording.Exact(int64(c.FamilyCount))
+		if rose := m.rose(); rose > 0 {
 			inside += fmt.Sprintf(", %d grew", rose)
 		}
-		filtered := c.Box.Text != "" || c.Applied != ""
-		add(FoldGroups, "All groups", inside+"; filter", filtered)
+		add(FoldGroups, "Groups", inside, c.Box.Text != "" || c.Applied != "")
 	}
-	if len(c.Objects) > 0 {
-		n := 0
-		for _, o := range c.Objects {
-			n += len(o.Rows) + len(o.MoreRows)
+	if len(c.Columns) > 0 {
+		inside := wording.Exact(int64(len(m.columns)))
+		if slices.ContainsFunc(m.page, func(i int) bool { return m.in.Report.Series[i].Captures != nil }) {
+			inside += " judged"
 		}
-		add(FoldObjects, "Objects", wording.PagePlural(int64(n), "kind", "kinds")+" of objects, with who holds them", false)
+		add(FoldTimeline, "Dumps", inside, false)
 	}
-	files := "bundles, processes, problems"
-	if len(m.in.Bundles) > 0 {
-		files = wording.PagePlural(int64(len(m.in.Bundles)), "bundle", "bundles") + ", " + wording.ProblemCounts(m.in.Report.Problems)
-	}
-	add(FoldFiles, "Files", files, false)
-	if !c.Frozen {
-		add(FoldForms, "This case", "add files, title, ticket, own modules, retention, delete", len(c.Form.Over) > 0)
-	}
+	add(FoldFiles, "Files", wording.ProblemCounts(m.in.Report.Problems), len(c.Form.Over) > 0)
 }
 
-// evidenceInside names the kinds of evidence of a page.
-func (m *caseMaker) evidenceInside(c *Case) string {
-	var parts []string
-	if len(c.Locks) > 0 {
-		parts = append(parts, "who waits for whom")
+// rose counts the families that rose between snapshots.
+func (m *caseMaker) rose() int {
+	n := 0
+	for i := range m.in.Report.Series {
+		for _, f := range m.in.Report.Series[i].Families {
+			if f.Verdict.Rose() && len(m.in.Report.Series[i].Snapshots) > 1 {
+				n++
+			}
+		}
 	}
-	if len(c.Contention) > 0 {
-		parts = append(parts, "who waited for others")
-	}
-	if len(c.Heaps) > 0 {
-		parts = append(parts, "what the heap holds")
-	}
-	if n := len(c.Minis) + len(c.MoreMinis); n > 0 {
-		parts = append(parts, wording.PagePlural(int64(n), "chart", "charts")+" of what grows")
-	}
-	if len(c.Context) > 0 {
-		parts = append(parts, "what is normal for the program")
-	}
-	if len(c.Limits) > 0 {
-		parts = append(parts, wording.PagePlural(int64(len(c.Limits)), "limit", "limits"))
-	}
-	if c.Further != nil {
-		parts = append(parts, "states and births over time")
-	}
-	return strings.Join(parts, ", ")
+	return n
 }
 
 // Fold is a part of the page by its key; nil where the page has none.

@@ -112,12 +112,8 @@ type Case struct {
 	// MoreChoices says that there are more snapshots than choices.
 	MoreChoices bool `json:",omitempty"`
 	// Paging is set where the case has more processes than a page shows.
-	Paging *Paging `json:",omitempty"`
-	// Short is the first finding of each process, for who reads nothing else; ShortNote
-	// says that there are more.
-	Short     []CaseShort
-	ShortNote string
-	Findings  []CaseFinding
+	Paging   *Paging `json:",omitempty"`
+	Findings []CaseFinding
 	// Before counts the findings of the pages before.
 	Before int `json:",omitempty"`
 	// Listed are further findings in a line, ListedNote counts those that are not there.
@@ -248,12 +244,8 @@ type CaseFinding struct {
 	KnownNote string
 	// Behind are the findings of other processes that this one holds.
 	Behind []CaseFinding `json:",omitempty"`
-}
-
-// CaseShort is a finding in three lines: what grows, how sure that is, what to do.
-type CaseShort struct {
-	Anchor, Verdict, Process, Title string
-	Sure, Todo                      string
+	// Answered says that the answer above tells it already, with its stack and what to do.
+	Answered bool `json:",omitempty"`
 }
 
 // CaseAside is a finding that somebody called benign.
@@ -350,7 +342,6 @@ type caseMaker struct {
 	// told is the finding that tells a class in full, by process and class.
 	told map[string]string
 	// short are the series that are told in short.
-	short  []int
 	traces report.Traces
 	// page are the numbers of the series that the page shows, order those of all by rank
 	// where the case has several pages; number is the one shown then, from 1, and before

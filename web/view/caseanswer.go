@@ -28,7 +28,9 @@ func (c Case) Page() Page {
 		if c.Paging != nil {
 			b.Add(c.Paging.Blocks("Pages of the processes")...)
 		}
-		b.Add(folded(c.Answer.Folds, c.inside))
+		folds := folded(c.Answer.Folds, c.inside)
+		folds.Look = "folds inrow"
+		b.Add(folds)
 		if c.Paging != nil {
 			b.Add(document.PageOnly{Blocks: c.Paging.Blocks("Pages of the processes, once more")})
 		}
@@ -97,9 +99,7 @@ func (c *Case) inside(key string) document.Blocks {
 	var out document.Blocks
 	switch key {
 	case FoldFindings:
-		out.Add(c.shortBlocks()...)
 		out.Add(document.NewSection("h-f", "Findings", c.findingsNote(), c.findingBlocks()...))
-	case FoldEvidence:
 		out.Add(c.lockBlocks()...)
 		for i := range c.Contention {
 			out.Add(c.Contention[i].inCase(fmt.Sprintf("h-contention-%d", i+1)))
@@ -115,12 +115,14 @@ func (c *Case) inside(key string) document.Blocks {
 		out.Add(c.timelineBlocks()...)
 	case FoldGroups:
 		out.Add(c.familyBlocks()...)
-	case FoldObjects:
-		out.Add(c.objectBlocks()...)
+		if len(c.Objects) > 0 {
+			out.Add(c.objectBlocks()...)
+		}
 	case FoldFiles:
 		out.Add(c.sideBlocks()...)
-	case FoldForms:
-		out.Add(c.forms())
+		if !c.Frozen {
+			out.Add(c.forms())
+		}
 	}
 	return out
 }

@@ -55,9 +55,24 @@ const (
 	factRank
 )
 
-// ranked are the findings of series in the order in which they are told: those that another
-// process was seen to hold behind the others of their rank. Else they keep the order of
-// their process.
+// answers is the place of a finding in the answer of the case: 0 of what it is about, then those
+// of its chain, then all others.
+func (m *caseMaker) answers(p placedFinding) int {
+	d := &m.in.Report.Diagnosis
+	if d.Series != nil && *d.Series == p.series && d.Finding == p.f.Rank {
+		return 0
+	}
+	for i, l := range d.Chain {
+		if l.Series == p.series && l.Finding == p.f.Rank {
+			return i + 1
+		}
+	}
+	return len(d.Chain) + 1
+}
+
+// ranked are the findings of series in the order in which they are told: the answer's first, those
+// that another process was seen to hold behind the others of their rank. Else they keep the order
+// of their process.
 func (m *caseMaker) ranked(series []int) []placedFinding {
 	var out []placedFinding
 	for _, i := range series {
@@ -80,7 +95,9 @@ func (m *caseMaker) ranked(series []int) []placedFinding {
 		}
 		return 0
 	}
-	slices.SortStableFunc(out, func(a, b placedFinding) int { return cmp.Or(cmp.Compare(a.rank, b.rank), held(a)-held(b)) })
+	slices.SortStableFunc(out, func(a, b placedFinding) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), m.answers(a)-m.answers(b), held(a)-held(b))
+	})
 	return m.folded(out)
 }
 
@@ -91,22 +108,13 @@ func (m *caseMaker) findings(c *Case) {
 	for _, r := range list[:min(len(list), maxFindings)] {
 		number := m.before + len(c.Findings) + 1
 		found := m.finding(&m.in.Report.Series[r.series], r.series, r.f, number)
-		found.Behind = m.below(r.below, number)
+		found.Behind, found.Answered = m.below(r.below, number), m.number < 2 && m.answers(r) == 0
 		c.Findings = append(c.Findings, found)
-		if m.number < 2 {
-			m.tellShort(c, r)
-		}
 	}
 	m.listed(c, list[len(c.Findings):])
 	found := 0
 	for i := range m.in.Report.Series {
 		found += len(m.in.Report.Series[i].Findings)
-	}
-	if more := found - len(m.short); len(c.Short) > 0 && more > 0 {
-		c.ShortNote = wording.PagePlural(int64(more), "more finding stands", "more findings stand") + " below."
-		if m.number > 0 {
-			c.ShortNote = wording.Clause(c.ShortNote) + " and on the other pages."
-		}
 	}
 	for _, i := range m.page {
 		s := &m.in.Report.Series[i]
@@ -147,31 +155,6 @@ func (m *caseMaker) findings(c *Case) {
 		c.FindingsNote = wording.PagePlural(n, "finding", "findings") + "."
 	}
 	c.Rising = risingWords(growing, rose, aged, aside, all, m.single())
-}
-
-// maxShort is the number of processes that are told in short.
-const maxShort = 3
-
-// tellShort tells the finding that was added last, where it is the first of its process that
-// says what grows, and is not the one of the answer.
-func (m *caseMaker) tellShort(c *Case, r placedFinding) {
-	f := &c.Findings[len(c.Findings)-1]
-	if r.rank != causeRank || r.f.Kind != "" || !grows(r.f.Verdict) || slices.Contains(m.short, r.series) || len(c.Short) == maxShort {
-		return
-	}
-	m.short = append(m.short, r.series)
-	if d := &m.in.Report.Diagnosis; d.Series != nil && *d.Series == r.series && d.Finding == r.f.Rank {
-		return // the answer above tells it
-	}
-	s := CaseShort{Anchor: f.Anchor, Verdict: f.Verdict, Process: f.Process, Title: f.Title, Todo: f.Next}
-	s.Sure = Visible(wording.Clause(r.f.Proof))
-	for _, a := range f.Advice {
-		if a.Cause != "" && len(a.Remedy) > 0 {
-			s.Todo = wording.Clause(a.Cause) + ". " + a.Remedy[0]
-			break
-		}
-	}
-	c.Short = append(c.Short, s)
 }
 
 // risingWords counts what grows, what rose without accusing anybody, and of processes with

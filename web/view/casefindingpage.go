@@ -10,28 +10,6 @@ import (
 // that a page of thirty still has an end.
 const openFindings = 6
 
-// shortBlocks say what grows, how sure that is and what to do.
-func (c Case) shortBlocks() document.Blocks {
-	if len(c.Short) == 0 {
-		return nil
-	}
-	out := document.Group{Role: "section", Look: "short", Label: "In short"}
-	for _, s := range c.Short {
-		box := document.Group{Look: "box advice"}
-		box.Add(document.Paragraph{Text: document.Text{
-			document.Marked(document.Verdict, s.Verdict), document.Plain(" "), document.Made(document.Strong, document.LinkTo("#"+s.Anchor, s.Process+": "+s.Title)),
-		}})
-		for _, p := range []Pair{{"How sure", s.Sure}, {"What to do", s.Todo}} {
-			if p.Value != "" {
-				box.Add(labelled(p.Name, p.Value))
-			}
-		}
-		out.Add(box)
-	}
-	out.Say("note", c.ShortNote)
-	return document.Blocks{out}
-}
-
 // findingBlocks are the findings: the first ones open, the others folded or in a line.
 func (c Case) findingBlocks() document.Blocks {
 	var out document.Blocks
@@ -113,7 +91,9 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 	body.Add(c.findingHead(f), document.Paragraph{Look: "tags", Text: f.tags()})
 	body.Say("text soft", f.TriageText)
 	body.Say("text soft", f.Memory)
-	body.Add(document.Paragraph{Look: "text", Text: document.Words(f.Text)})
+	if !f.Answered {
+		body.Add(document.Paragraph{Look: "text", Text: document.Words(f.Text)})
+	}
 	if len(f.Evidence) > 0 {
 		body.Add(evidenceTerms(f.Evidence))
 	}
@@ -123,12 +103,14 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 	if len(f.Versions) > 0 {
 		body.Add(f.versions())
 	}
-	body.Add(stackBlocks(f.Stack)...)
+	if !f.Answered {
+		body.Add(stackBlocks(f.Stack)...)
+	}
 	if len(f.Shares) > 0 {
 		body.Add(document.Fold{Look: "more", Summary: document.Words(f.ShareHead), Blocks: document.Blocks{shareList(f.Shares)}})
 	}
 	body.Add(KnownBoxes(f.Advice, f.Known, f.KnownNote)...)
-	if f.Next != "" {
+	if f.Next != "" && !f.Answered {
 		body.Add(document.Paragraph{Look: "next", Text: document.Text{document.Marked(document.Named, report.DoThis), document.Plain(" " + f.Next)}})
 	}
 	open := func(url, text string) {
@@ -169,7 +151,11 @@ func (f *CaseFinding) versions() document.Table {
 
 // findingHead is the title with the small line of the members.
 func (c *Case) findingHead(f *CaseFinding) document.Group {
-	out := document.Group{Look: "fh", Blocks: document.Blocks{document.Heading{Level: 3, Text: document.Text{document.Marked(document.Breakable, f.Title)}}}}
+	title := f.Title
+	if f.Answered {
+		title = "What the answer rests on"
+	}
+	out := document.Group{Look: "fh", Blocks: document.Blocks{document.Heading{Level: 3, Text: document.Text{document.Marked(document.Breakable, title)}}}}
 	if f.Spark == nil {
 		return out
 	}

@@ -62,12 +62,12 @@ func keyFigures(all []KeyFigure) document.Blocks {
 func folded(all []AnswerFold, inside func(key string) document.Blocks) document.Group {
 	out := document.Group{Look: "folds"}
 	for _, f := range all {
-		look := "part p-" + f.Key
-		if f.Key == FoldForms {
-			look += " noprint"
+		summary := document.Text{document.Marked(document.Strong, f.Title)}
+		if f.Inside != "" {
+			summary = append(summary, document.Plain(" "), document.Marked("inside", f.Inside))
 		}
 		out.Add(document.Fold{
-			Look: document.Look(look), ID: document.ID("p-" + f.Key), Open: f.Open, Summary: document.Text{document.Marked(document.Strong, f.Title), document.Plain(" "), document.Marked("inside", f.Inside)}, Rest: true,
+			Look: document.Look("part p-" + f.Key), ID: document.ID("p-" + f.Key), Open: f.Open, Summary: summary, Rest: true,
 			Blocks: document.Blocks{document.Group{Look: "in", Blocks: inside(f.Key)}},
 		})
 	}
