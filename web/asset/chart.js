@@ -78,10 +78,9 @@
     return out.length > mostLines ? out.slice(0, mostLines - 1).concat('and ' + (out.length - mostLines + 1) + ' more') : out;
   }
 
-  var tip = document.createElement('div'), live = document.createElement('div'), bar = document.createElement('p');
+  var tip = document.createElement('div'), live = document.createElement('div'), asked = '';
   tip.className = 'tip'; tip.hidden = true;
   live.className = 'vh'; live.setAttribute('aria-live', 'polite');
-  bar.className = 'compared noprint';
   document.body.append(tip, live);
 
   function show(i, svg) {
@@ -123,19 +122,21 @@
   function picked() {
     var a = chosen('a'), b = chosen('b');
     charts().forEach(function (s) { mark(s, 'c-a', a); mark(s, 'c-b', b); band(s, a, b); });
-    if (a < 0 || b < 0 || !form) return;
-    var button = document.createElement('button');
-    button.type = 'button'; button.className = 'btn';
-    button.textContent = 'Compare ' + labels[Math.min(a, b)] + ' with ' + labels[Math.max(a, b)];
-    button.addEventListener('click', compare);
-    var from = Math.min(a, b), to = Math.max(a, b), said = document.createElement('span');
-    said.className = 'soft';
-    said.textContent = ' ' + groups.filter(function (g) { return g.rows.length && g.rows[0].values[from] !== null && g.rows[0].values[to] !== null; }).map(function (g) {
-      var by = g.rows[0].values[to] - g.rows[0].values[from];
-      return (g.name ? g.name + ' ' : '') + (by < 0 ? '\u2212' + -by : '+' + by) + ' ' + g.rows[0].name.toLowerCase();
-    }).slice(0, mostLines).join(', ');
-    bar.replaceChildren(button, said);
-    if (!bar.parentNode) box.after(bar);
+    if (a >= 0 && b >= 0 && a !== b) answer(labels[Math.min(a, b)], labels[Math.max(a, b)]);
+  }
+  // answer shows what the server says of the range in place of what stands below the lanes.
+  function answer(from, to) {
+    var old = document.getElementById('range'), url = new URL(location.href);
+    url.searchParams.set('from', from); url.searchParams.set('to', to); url.hash = '';
+    if (!old || asked === url.href) return;
+    asked = url.href;
+    fetch(asked, { headers: { Accept: 'text/html' } }).then(function (r) { return r.ok ? r.text() : Promise.reject(); }).then(function (text) {
+      var now = new DOMParser().parseFromString(text, 'text/html').getElementById('range');
+      if (!now || asked !== url.href) return;
+      old.replaceWith(now);
+      history.replaceState(null, '', url.href);
+      live.textContent = (now.querySelector('.ranged b') || now).textContent;
+    }).catch(function () { asked = ''; });
   }
   function compare() { if (form) form.requestSubmit ? form.requestSubmit() : form.submit(); }
   function click(i, shift, group) {
@@ -161,7 +162,6 @@
     if (to && to.column !== from.p.column) {
       dragged = true; clicks = 2;
       choose('a', Math.min(to.column, from.p.column), group); choose('b', Math.max(to.column, from.p.column), group);
-      live.textContent = labels[Math.min(to.column, from.p.column)] + ' to ' + labels[Math.max(to.column, from.p.column)] + bar.textContent;
     }
     from = null;
   });

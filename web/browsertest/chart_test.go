@@ -54,9 +54,7 @@ func TestChartsShowOneInstantEverywhere(t *testing.T) {
 			t.Errorf("chosen: %s", got)
 		}
 		ask[bool](t, tb, onChart("click", "0", "t7", true))
-		if got := ask[string](t, tb, `document.querySelector('.compared button').textContent`); got != "Compare t2 with t7" {
-			t.Errorf("the button says %q", got)
-		}
+		waitFor(t, tb, `(document.querySelector('.ranged b') || {textContent: ''}).textContent.startsWith('t2 to t7: +20 pod starts, 0 ended')`)
 	})
 	step(t, "the keyboard does the same", func(t *testing.T) {
 		tb.do(t, chromedp.Focus("#totals"), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
@@ -64,9 +62,7 @@ func TestChartsShowOneInstantEverywhere(t *testing.T) {
 			t.Errorf("it says %q", got)
 		}
 		tb.do(t, chromedp.KeyEvent("a"), chromedp.KeyEvent(kb.End), chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent("b"))
-		if got := ask[string](t, tb, `document.querySelector('.compared button').textContent`); got != "Compare t2 with t7" {
-			t.Errorf("the button says %q", got)
-		}
+		waitFor(t, tb, `(document.querySelector('.ranged b') || {textContent: ''}).textContent.startsWith('t2 to t7: +20 pod starts, 0 ended')`)
 		tb.do(t, chromedp.KeyEvent(kb.Escape))
 		if n := ask[int](t, tb, crossed); n != 0 {
 			t.Errorf("%d charts still show it", n)
@@ -79,8 +75,12 @@ func TestChartsShowOneInstantEverywhere(t *testing.T) {
 			t.Errorf("chosen: %s", got)
 		}
 		// 166 and 243 goroutines of the kubelet, 225 and 324 of containerd.
-		if got := ask[string](t, tb, `document.querySelector('.compared').textContent`); got != "Compare t3 with t6 kubelet +77 goroutines, containerd +99 goroutines" {
+		waitFor(t, tb, `(document.querySelector('.ranged b') || {textContent: ''}).textContent.startsWith('t3 to t6')`)
+		if got := ask[string](t, tb, `document.querySelector('.ranged b').textContent`); got != "t3 to t6: +12 pod starts, 0 ended; goroutines +99, descriptors +51" {
 			t.Errorf("it says %q", got)
+		}
+		if got := ask[string](t, tb, `document.querySelector('.statebar').textContent.replace(/.*%/, '')`); !strings.Contains(got, "20 waiting for a semaphore, none runnable") {
+			t.Errorf("the states are %q", got)
 		}
 		if n := ask[int](t, tb, `document.querySelectorAll('.lanes .wide-only .c-range').length`); n != 1 {
 			t.Errorf("%d bands", n)

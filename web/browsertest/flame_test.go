@@ -14,7 +14,7 @@ func TestAFlameGraphIsWalkedWithoutScripts(t *testing.T) {
 	tb.do(t, withoutScripts)
 	tb.open(t, address)
 	step(t, "the comparison leads to its flame graph", func(t *testing.T) {
-		tb.do(t, openPart("Timeline and dumps"))
+		tb.do(t, openPart("Dumps"))
 		tb.follow(t, chromedp.Click(chromedp.CSS("form .btn.primary")))
 		tb.follow(t, chromedp.Click(chromedp.CSS(`.crumb a[href*="/flame?"]`)))
 		if got := run(t, tb, chromedp.Text(chromedp.CSS("main h1"))); !strings.Contains(got, "goroutines, by what they call") {

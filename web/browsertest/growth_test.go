@@ -47,7 +47,7 @@ func TestGrowthCanBeReadChosenAndPrinted(t *testing.T) {
 	t.Run("a unit unfolds to its families, without scripts", func(t *testing.T) {
 		tb.do(t, withoutScripts)
 		tb.open(t, address)
-		tb.do(t, openPart("All groups"))
+		tb.do(t, openPart("Groups"))
 		if n := ask[int](t, tb, shown(".unit tr:not(.u)")); n != 0 {
 			t.Fatalf("%d families of units are shown before any unit is opened", n)
 		}

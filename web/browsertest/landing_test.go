@@ -109,7 +109,7 @@ func TestACaseShowsWhatIsReadAndKeepsWhatIsTyped(t *testing.T) {
 	tb.open(t, up.address())
 	tb.do(t, see("#progress"))
 	write(t, filepath.Join("screenshots", fmt.Sprintf("reading-light-%d.png", wide)), string(run(t, tb, picture)))
-	tb.do(t, openPart("This case"), fill("#case-ticket", "INC-4711"))
+	tb.do(t, openPart("Files"), fill("#case-ticket", "INC-4711"))
 	run(t, tb, chromedp.Evaluate[chromedp.Void](`document.querySelector('#case-ticket').focus()`))
 	tb.do(t, chromedp.WaitNotPresent(chromedp.CSS("#progress")), see("#case-ticket"))
 	got := ask[struct {

@@ -45,7 +45,7 @@ func TestEverythingWorksWithoutScripts(t *testing.T) {
 		}
 	})
 	step(t, "two snapshots are compared by the form", func(t *testing.T) {
-		tb.do(t, openPart("Timeline and dumps"), chooseOption("a", "t1,", "115 goroutines"), chooseOption("b", "t6,", "243 goroutines"))
+		tb.do(t, openPart("Dumps"), chooseOption("a", "t1,", "115 goroutines"), chooseOption("b", "t6,", "243 goroutines"))
 		tb.follow(t, chromedp.Click(chromedp.CSS("form.compare button")))
 		sentence = run(t, tb, chromedp.Text(chromedp.CSS("main h1")))
 		if !strings.Contains(sentence, "128 goroutines") {
@@ -86,18 +86,18 @@ func TestEverythingWorksWithoutScripts(t *testing.T) {
 	})
 	step(t, "the case takes a ticket and shows the mark", func(t *testing.T) {
 		tb.follow(t, chromedp.Click(`(//nav[@aria-label="Breadcrumb"]//a)[2]`))
-		tb.do(t, openPart("Also found"))
+		tb.do(t, openPart("Also"))
 		if !strings.Contains(run(t, tb, chromedp.Text(chromedp.CSS("ol.findings"))), "marked suspicious") {
 			t.Error("no finding tells the mark")
 		}
-		tb.do(t, openPart("This case"), fill("#case-ticket", "INC-4711"))
+		tb.do(t, openPart("Files"), fill("#case-ticket", "INC-4711"))
 		tb.follow(t, chromedp.Click(chromedp.CSS("#about button")))
 		if !strings.Contains(run(t, tb, chromedp.Text(chromedp.CSS("p.ticket"))), "INC-4711") {
 			t.Error("the ticket is not shown")
 		}
 	})
 	step(t, "several snapshots stand side by side", func(t *testing.T) {
-		tb.do(t, openPart("Timeline and dumps"))
+		tb.do(t, openPart("Dumps"))
 		tb.follow(t, press("Several side by side"))
 		if n := ask[int](t, tb, `document.querySelectorAll('table.many thead th').length || document.querySelectorAll('main table thead th').length`); n < 9 {
 			t.Errorf("%d columns, want nine snapshots", n)

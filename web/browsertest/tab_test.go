@@ -225,3 +225,9 @@ func (tb *tab) choose(t *testing.T, action chromedp.Action[chromedp.Void], files
 		return err
 	}))
 }
+
+// waitFor waits until an expression holds on the page.
+func waitFor(t testing.TB, tb *tab, expression string) {
+	t.Helper()
+	run(t, tb, chromedp.Poll[bool](expression))
+}

@@ -22,6 +22,8 @@ type LanesData struct {
 	Taken  []time.Time `json:",omitempty"`
 	Lanes  []LifeLane
 	Totals []LaneTotal `json:",omitempty"`
+	// From and To are the labels of a part that is shaded, empty for none.
+	From, To string `json:",omitempty"`
 }
 
 // LifeLane is one thing: its name, and its members by columns. It has Runs where members have
@@ -225,6 +227,11 @@ func (l LanesData) draw(w float64) drawing {
 	}
 	f.axis(y + 4)
 	d.h = y + 38
+	if a, b := slices.Index(l.Labels, l.From), slices.Index(l.Labels, l.To); l.From != "" && a >= 0 && b > a {
+		d.rect("c-range", f.x[a], 0, f.x[b]-f.x[a], d.h)
+		last := len(d.marks) - 1
+		d.marks = append([]mark{d.marks[last]}, d.marks[:last]...) // below all others
+	}
 	return d
 }
 

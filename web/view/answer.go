@@ -25,6 +25,9 @@ type Answer struct {
 	// capture.
 	Lanes *chart.LanesData `json:",omitempty"`
 	Stack *document.Stack
+	// Opened are the stacks of the lanes with their states, Range the time that they are of.
+	Opened []AnswerStack `json:",omitempty"`
+	Range  *AnswerRange  `json:",omitempty"`
 	// Stacks are those of a deadlock, or of the goroutine that failed.
 	Stacks []document.Stack
 	// Known is what is known where there is no stack.
@@ -107,7 +110,9 @@ func (m *caseMaker) answer(c *Case) *Answer {
 		}
 	default:
 		x := m.laneAxis(m.page)
-		a.Lanes = m.drawing(&x, m.page)
+		if a.Lanes = m.drawing(&x, m.page); a.Lanes != nil {
+			m.tellRange(a, m.page[0], &x)
+		}
 	}
 	if m.number <= 1 && d.Series == nil && d.Limit != "" {
 		if d.Since != "" {
@@ -124,7 +129,7 @@ func (m *caseMaker) answer(c *Case) *Answer {
 
 // bare reports an answer that nothing is drawn or listed for.
 func (a *Answer) bare() bool {
-	return len(a.Groups)+len(a.Stacks)+len(a.Known) == 0 && a.Stack == nil && (a.Lanes == nil || len(a.Lanes.Lanes)+len(a.Lanes.Totals) == 0)
+	return len(a.Groups)+len(a.Stacks)+len(a.Opened)+len(a.Known) == 0 && a.Stack == nil && (a.Lanes == nil || len(a.Lanes.Lanes)+len(a.Lanes.Totals) == 0)
 }
 
 // noLeak is the state of what follows its load.
@@ -157,10 +162,7 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 	if a.Lanes = m.drawing(&x, of); a.Lanes != nil && d.State != noLeak {
 		m.chained(c, a, d, &x)
 	}
-	var traces report.Traces
-	if t := traces.Of(f, m.labelOf); t != nil {
-		a.Stack = newStack(t.Short(answerFrames), nil)
-	} else {
+	if m.stacks(a, d, &x, m.tellRange(a, *d.Series, &x)); len(a.Opened) == 0 {
 		m.withoutStack(a, s, f)
 	}
 	a.Facts = answerFacts(d, paced(d))

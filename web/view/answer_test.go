@@ -72,7 +72,7 @@ func TestTheAnswerIsMadeOfTheDiagnosis(t *testing.T) {
 	if d := cmp.Diff(facts, a.Facts); d != "" {
 		t.Error(d)
 	}
-	if a.Proved != "24 of 24" || a.Proof != "started since t0 are still there at t2." || a.Stack == nil {
+	if a.Proved != "24 of 24" || a.Proof != "started since t0 are still there at t2." || len(a.Opened) != 1 || a.Opened[0].Stack == nil {
 		t.Errorf("%+v", a)
 	}
 	if d := cmp.Diff([]AnswerChip{{"leaking", "leaking"}}, a.Chips); d != "" {

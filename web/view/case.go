@@ -322,7 +322,7 @@ func MoreOf(c *report.CaseReport, members func(series int, fingerprint string) *
 			return known
 		}}
 		if c.Series[i].Drawn != nil {
-			out[i].Lives = c.Series[i].Drawn.Lives
+			out[i].Lives, out[i].States = c.Series[i].Drawn.Lives, c.Series[i].Drawn.FamilyStates
 		}
 	}
 	return out

@@ -163,11 +163,11 @@ func (a *Answer) body() document.Blocks {
 		main.Add(a.lanes()...)
 	}
 	main.Add(a.groups()...)
-	main.Add(stackBlocks(a.Stack)...)
+	main.Add(a.stackBlocks()...)
 	for _, s := range a.Stacks {
 		main.Add(s)
 	}
-	if a.Stack == nil && len(a.Known) > 0 {
+	if a.Stack == nil && len(a.Opened) == 0 && len(a.Known) > 0 {
 		list := document.List{Look: "stacks one"}
 		for _, k := range a.Known {
 			list.Items = append(list.Items, document.Item{Look: "fr", Blocks: document.Blocks{document.Text{

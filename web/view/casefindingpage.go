@@ -91,9 +91,7 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 	body.Add(c.findingHead(f), document.Paragraph{Look: "tags", Text: f.tags()})
 	body.Say("text soft", f.TriageText)
 	body.Say("text soft", f.Memory)
-	if !f.Answered {
-		body.Add(document.Paragraph{Look: "text", Text: document.Words(f.Text)})
-	}
+	body.Add(document.Paragraph{Look: "text", Text: document.Words(f.Text)})
 	if len(f.Evidence) > 0 {
 		body.Add(evidenceTerms(f.Evidence))
 	}

@@ -32,6 +32,8 @@ type CaseMore struct {
 	Largest *report.Trace
 	// Lives are the members of families that rose, by fingerprint; nil in large cases.
 	Lives map[string][]report.Lives
+	// States count the members of the families with a stack that rose, by state and snapshot.
+	States map[string][]map[string]int
 }
 
 // CaseShare is a family of a finding: what one instance of the unit holds of it,

@@ -17,6 +17,9 @@ type Drawn struct {
 	Cohorts map[string][]trend.Cohort `json:",omitempty"`
 	// Lives are the members of families that rose, by fingerprint.
 	Lives map[string][]Lives `json:",omitempty"`
+	// FamilyStates counts the members of families with a stack that rose by state, one entry per
+	// snapshot.
+	FamilyStates map[string][]map[string]int `json:",omitempty"`
 }
 
 // Lives counts the members that were first seen at the snapshot First and last at Last.
@@ -28,9 +31,9 @@ const mostDrawnPoints = 100
 
 // Drawn is made from the evidence of a series and its report.
 func (j *JudgedSeries) Drawn(s *Series) *Drawn {
-	out := &Drawn{States: map[analysis.Kind][]map[string]int{}, Cohorts: map[string][]trend.Cohort{}, Lives: map[string][]Lives{}}
+	out := &Drawn{States: map[analysis.Kind][]map[string]int{}, Cohorts: map[string][]trend.Cohort{}, Lives: map[string][]Lives{}, FamilyStates: map[string][]map[string]int{}}
 	for _, k := range []analysis.Kind{analysis.KindGoroutine, analysis.KindThread} {
-		out.States[k] = statesOver(j.Snapshots, k)
+		out.States[k] = statesOver(j.Snapshots, func(f *analysis.Family) bool { return f.Kind == k })
 	}
 	for i := range s.Families {
 		f := &s.Families[i]
@@ -39,6 +42,9 @@ func (j *JudgedSeries) Drawn(s *Series) *Drawn {
 		}
 		if f.Verdict.Rose() {
 			out.Lives[f.Fingerprint] = j.cohortsSeen(f.Fingerprint)
+			if len(f.Frames) > 0 {
+				out.FamilyStates[f.Fingerprint] = statesOver(j.Snapshots, func(x *analysis.Family) bool { return x.Fingerprint == f.Fingerprint })
+			}
 		}
 	}
 	return out
@@ -59,13 +65,13 @@ func (j *JudgedSeries) cohortsSeen(fingerprint string) []Lives {
 	return out
 }
 
-// statesOver counts the members of a kind by state in each snapshot.
-func statesOver(snapshots []*analysis.Snapshot, kind analysis.Kind) []map[string]int {
+// statesOver counts the members of some families by state in each snapshot.
+func statesOver(snapshots []*analysis.Snapshot, of func(*analysis.Family) bool) []map[string]int {
 	out := make([]map[string]int, len(snapshots))
 	for i, s := range snapshots {
 		for k := range s.Groups {
 			g := &s.Groups[k]
-			if g.Family == nil || g.Family.Kind != kind {
+			if g.Family == nil || !of(g.Family) {
 				continue
 			}
 			for state, n := range g.States {
