@@ -45,6 +45,13 @@ func labelEvidence(p *part, _ *signals) []analysis.Evidence {
 	if len(followed) > 0 {
 		run, at = followed, followed[len(followed)-1].index
 		counts, born, earlier = p.labelsByIdentity(run[0].index, at)
+		if len(counts) == 0 { // a profile beside the dump has the labels, and no identities
+			last := run[len(run)-1]
+			if last.count-run[0].count != born || run[0].count != earlier {
+				return nil // some ended
+			}
+			counts, born, earlier = p.labelsByCount(run[0], last)
+		}
 	} else {
 		counts, born, earlier = p.labelsByCount(run[0], run[len(run)-1])
 	}
@@ -101,7 +108,8 @@ func (p *part) labelsByIdentity(from, to int) (counts []labelCount, born, earlie
 	return slices.Collect(maps.Values(all)), born, earlier
 }
 
-// labelsByCount compares the counts of labels in two snapshots whose members have no identities.
+// labelsByCount compares the counts of labels in two snapshots whose members have no identities. It
+// counts nothing where a label fell: then some ended, and more came than the counts show.
 func (p *part) labelsByCount(from, to point) (counts []labelCount, born, earlier int) {
 	before := map[analysis.Label]int{}
 	for _, l := range p.series.Snapshots[from.index].Labels[p.family.Fingerprint] {
@@ -109,6 +117,16 @@ func (p *part) labelsByCount(from, to point) (counts []labelCount, born, earlier
 	}
 	for _, l := range p.series.Snapshots[to.index].Labels[p.family.Fingerprint] {
 		counts = append(counts, labelCount{l.Label, l.Count - before[l.Label], before[l.Label]})
+	}
+	for _, c := range counts {
+		if before[c.label] -= c.earlier; c.born < 0 {
+			return nil, 0, 0
+		}
+	}
+	for _, gone := range before {
+		if gone > 0 {
+			return nil, 0, 0
+		}
 	}
 	return counts, to.count - from.count, from.count
 }

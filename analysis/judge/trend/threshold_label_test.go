@@ -80,3 +80,29 @@ func TestLabelsOfCountsAloneNeedNoMembersBefore(t *testing.T) {
 		}
 	}
 }
+
+// Of counts alone nobody knows who came: where others of the family ended, more came than the counts
+// show.
+func TestLabelsOfCountsSplitNothingWhereSomeEnded(t *testing.T) {
+	for name, tc := range map[string]struct {
+		b     int
+		split bool
+	}{"none of b ended": {20, true}, "all of b ended": {0, false}, "one of b ended": {19, false}} {
+		snaps := only("#20 #40 #60 #80").snapshots(t)
+		of := func(a, b int) map[string][]analysis.LabelCount {
+			out := []analysis.LabelCount{{Label: analysis.Label{Key: "tenant", Value: "a"}, Count: a}}
+			if b > 0 {
+				out = append(out, analysis.LabelCount{Label: analysis.Label{Key: "tenant", Value: "b"}, Count: b})
+			}
+			return map[string][]analysis.LabelCount{onlyFamily: out}
+		}
+		snaps[0].Labels, snaps[3].Labels = of(0, 20), of(80-tc.b, tc.b)
+		split := false
+		for _, e := range seriesOf(snaps).JudgeAll()[onlyFamily].Evidence {
+			split = split || e.Rule == ruleLabels
+		}
+		if split != tc.split {
+			t.Errorf("%s: split is %v", name, split)
+		}
+	}
+}

@@ -134,6 +134,9 @@ func (b *builder) goroutines() {
 	case complete:
 		b.compareTwin(text, twin, total)
 	}
+	if complete && len(b.s.Labels) == 0 { // a dump prints them from Go 1.26 on, a profile always
+		b.s.Labels = b.profileLabels(twin)
+	}
 	b.s.Totals.Goroutines = &total
 }
 
@@ -318,15 +321,11 @@ func waitBucket(minutes int) int {
 // countTwin makes families of a debug=1 text or proto alone: no identities.
 func (b *builder) countTwin(p *part) {
 	at := int32(b.addArtifact(p))
-	labels := labelSets{}
 	for i, stack := range p.profile.stacks {
 		if dumping(stack) {
 			continue
 		}
 		g := b.group(b.r.stacks.OfStack(stack))
-		if set, labelled := p.profile.labels[i]; labelled {
-			labels.add(g.Family, set, p.profile.counts[i])
-		}
 		v := b.variant(g, stack)
 		g.Variants[v].Count += p.profile.counts[i]
 		g.Count += p.profile.counts[i]
@@ -336,9 +335,27 @@ func (b *builder) countTwin(p *part) {
 		c.Length = append(c.Length, int32(min(rec.Length, 1<<31-1)))
 		c.Artifact, c.Variant = append(c.Artifact, at), append(c.Variant, int32(v))
 	}
-	if len(labels) > 0 {
-		b.s.Labels = labels.counts()
+	b.s.Labels = b.profileLabels(p)
+}
+
+// profileLabels counts the labels of a profile by family, nil without any.
+func (b *builder) profileLabels(p *part) map[string][]analysis.LabelCount {
+	if len(p.profile.labels) == 0 {
+		return nil
 	}
+	labels, adopters := labelSets{}, family.Adopters(b.families())
+	for i, stack := range p.profile.stacks {
+		set, labelled := p.profile.labels[i]
+		if !labelled || dumping(stack) {
+			continue
+		}
+		f := b.r.stacks.OfStack(stack)
+		if adopted := b.byPrint[adopters[f.Fingerprint]]; adopted != nil {
+			f = adopted.Family
+		}
+		labels.add(f, set, p.profile.counts[i])
+	}
+	return labels.counts()
 }
 
 // dumping recognises the goroutine that wrote the profile; it belongs to no

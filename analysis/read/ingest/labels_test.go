@@ -108,3 +108,26 @@ func TestAncestorsOfADumpAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// Go prints labels in a dump from 1.26 on, and always in a profile: one of the same instant has those
+// of a dump without.
+func TestLabelsOfAProfileAreThoseOfTheDumpBesideIt(t *testing.T) {
+	const profile = "goroutine profile: total 5\n%d @ 0x1\n# labels: {\"tenant\":\"a\"}\n#\t0x1\tmain.work+0x1d\t/src/app/work.go:21\n\n%d @ 0x1\n#\t0x1\tmain.work+0x1d\t/src/app/work.go:21\n\n"
+	bare := strings.NewReplacer(" labels:{\"tenant\": \"t0\"}", "", " labels:{\"tenant\": \"t1\"}", "", " labels:{\"tenant\": \"t2\"}", "", " labels:{\"tenant\": \"t3\"}", "", " labels:{\"tenant\": \"t4\"}", "")
+	for name, tc := range map[string]struct {
+		dump string
+		want []analysis.LabelCount
+	}{
+		"a dump without labels":  {bare.Replace(labelledDump(5)), []analysis.LabelCount{{Label: analysis.Label{Key: "tenant", Value: "a"}, Count: 3}}},
+		"a dump with its labels": {strings.Replace(bare.Replace(labelledDump(5)), "[select]", "[select labels:{\"tenant\": \"t0\"}]", 1), []analysis.LabelCount{{Label: analysis.Label{Key: "tenant", Value: "t0"}, Count: 1}}},
+	} {
+		r := run(t, map[string]string{"app/goroutine.debug2.txt": tc.dump, "app/goroutine.debug1.txt": fmt.Sprintf(profile, 3, 2)})
+		if len(r.Snapshots) != 1 || len(r.Snapshots[0].Groups) != 1 {
+			t.Fatalf("%s: %d snapshots, %+v", name, len(r.Snapshots), r.Problems)
+		}
+		s := &r.Snapshots[0]
+		if d := cmp.Diff(tc.want, s.Labels[s.Groups[0].Family.Fingerprint]); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}

@@ -45,3 +45,24 @@ func TestListingsWithoutACommonDescriptorAreOfTwoProcesses(t *testing.T) {
 		}
 	}
 }
+
+func TestAListingBesideTheDirectoryOfItsProcessIsOfItsCapture(t *testing.T) {
+	const row = "COMMAND  PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\ncfgd    4711 root  3r REG 254,0 99 %d /etc/cfg\n"
+	const info = "pos:\t0\nflags:\t02100000\nmnt_id:\t27\nino:\t%d\n"
+	for name, tt := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"the only one of its pid": {map[string]string{"t0/lsof.txt": fmt.Sprintf(row, 9), "t0/4711/fdinfo/3": fmt.Sprintf(info, 9), "t1/lsof.txt": fmt.Sprintf(row, 9), "t1/4711/fdinfo/3": fmt.Sprintf(info, 9)}, "t0 t1"},
+		"of another pid":          {map[string]string{"t0/lsof.txt": fmt.Sprintf(row, 9), "t0/4712/fdinfo/3": fmt.Sprintf(info, 9)}, "t0 t0"},
+		"one of several":          {map[string]string{"lsof-1.txt": fmt.Sprintf(row, 9), "lsof-2.txt": fmt.Sprintf(row, 8), "t0/4711/fdinfo/3": fmt.Sprintf(info, 9)}, "1 2 t0"},
+	} {
+		var got []string
+		for _, s := range run(t, tt.files).Snapshots {
+			got = append(got, s.Label)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: snapshots %q, want %q", name, got, tt.want)
+		}
+	}
+}

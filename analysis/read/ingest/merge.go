@@ -170,7 +170,7 @@ func groupsOf(parts []*part) []*group {
 			out = append(out, splitDirectory(dir, byDir[dir], owned)...)
 		}
 	}
-	out = joinRepeats(out)
+	out = joinAbove(joinRepeats(out))
 	out = pairMetrics(out)
 	spreadContext(out, byDir)
 	return out

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"path"
 	"slices"
 	"sort"
 	"time"
@@ -60,6 +61,39 @@ func (g *group) hasKindOf(other *group) bool {
 		}
 	}
 	return false
+}
+
+// joinAbove moves the listing of a process to its capture in a directory below, where each has one:
+// t0/lsof.txt and t0/4711/fdinfo/ of pid 4711 are one instant.
+func joinAbove(all []*group) []*group {
+	type place struct {
+		dir string
+		pid int
+	}
+	at, below := map[place][]*group{}, map[place][]*group{}
+	for _, g := range all {
+		if pid := g.pid(); pid != 0 {
+			at[place{g.dir, pid}] = append(at[place{g.dir, pid}], g)
+			above := place{path.Dir(g.dir), pid}
+			below[above] = append(below[above], g)
+		}
+	}
+	return slices.DeleteFunc(all, func(g *group) bool {
+		here := place{g.dir, g.pid()}
+		homes := below[here]
+		if g.dir == "" || len(at[here]) != 1 || len(homes) != 1 || slices.ContainsFunc(g.parts, func(p *part) bool { return p.listing == nil }) {
+			return false
+		}
+		proc, listed := false, false
+		for _, p := range homes[0].parts {
+			proc, listed = proc || p.fdinfo != nil || p.links != nil, listed || p.listing != nil
+		}
+		if !proc || listed {
+			return false
+		}
+		homes[0].parts = append(homes[0].parts, g.parts...)
+		return true
+	})
 }
 
 // nearest is how far metrics may be from the dump that they describe.

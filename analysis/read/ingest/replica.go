@@ -201,8 +201,14 @@ func (g *group) fileWithout(p *analysis.Process) (name string, sure bool) {
 	if len(g.parts) > 0 && g.parts[0].placing.product != "" && g.parts[0].placing.pid == 0 {
 		return "", false
 	}
-	return nameOf(g.stem, p)
+	if name, sure = nameOf(g.stem, p); letterNumber.MatchString(name) {
+		return "", false
+	}
+	return name, sure
 }
+
+// letterNumber is the name of a file that people give captures in order: d1.txt, h0.txt.
+var letterNumber = expression.Lazy(`^[a-z]\d{1,3}$`)
 
 // nameOf is what a name without words for the kind says beside program, time and order.
 func nameOf(stem string, p *analysis.Process) (name string, sure bool) {

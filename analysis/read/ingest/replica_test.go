@@ -48,6 +48,7 @@ func TestNamesTellReplicasApartWhereIdentitiesAllowIt(t *testing.T) {
 		{"a restart: only tN differs", map[string]string{"web-t0.txt": textOf(between(1, 40)...), "web-t1.txt": textOf(between(40, 90)...)}, ""},
 		{"a restart: before and after", map[string]string{"before.txt": textOf(between(1, 40)...), "after.txt": textOf(between(40, 90)...)}, ""},
 		{"a restart: numbers follow one another", map[string]string{"p1-t1.txt": textOf(between(1, 40)...), "p2-t2.txt": textOf(between(40, 90)...)}, ""},
+		{"a letter and a number count captures, from 0 as well", map[string]string{"h0.txt": srvCounts(40), "h1.txt": srvCounts(50)}, ""},
 		{"counts of several names", map[string]string{"web-0.txt": srvCounts(40), "web-1.txt": srvCounts(50)}, "web-0 web-1"},
 		{"counts of pods", map[string]string{"web-7d9f8b6c5-x2x4z.txt": srvCounts(40), "web-7d9f8b6c5-qq7lm.txt": srvCounts(50)}, "web-7d9f8b6c5-qq7lm web-7d9f8b6c5-x2x4z"},
 		{"counts that the program's name numbers", map[string]string{"srv-1.txt": srvCounts(40), "srv-2.txt": srvCounts(50)}, ""},

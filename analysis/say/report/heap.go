@@ -21,6 +21,8 @@ type Heap struct {
 	Last  HeapTotal  `json:"last"`
 	// Grew reports that it rose by a fifth and 5 MB, and never fell by more than half of that between.
 	Grew bool `json:"grew,omitempty"`
+	// Level counts the last intervals, two at least, that brought next to nothing of the rise.
+	Level int `json:"level_intervals,omitempty"`
 	// Rows are those that grew most and then those with most bytes. More counts the others.
 	Rows []HeapRow `json:"rows"`
 	More int       `json:"more_rows,omitempty"`
@@ -110,6 +112,9 @@ func (j *JudgedSeries) heapOf(shown []*analysis.Snapshot) *Heap {
 	if n := len(shown); n > 1 {
 		first := totalOf(shown[0])
 		out.First, out.Grew = &first, rose(totals) && totals[n-1]-totals[0] >= leastMemory
+		if out.Grew {
+			out.Level = levelled(totals)
+		}
 	}
 	courses := j.heapCourses(shown)
 	for _, c := range courses {
@@ -153,6 +158,21 @@ func rose(values []int64) bool {
 		}
 	}
 	return true
+}
+
+// A heap stands at what it grew to, as a cache does that is full, if at least leastLevel last intervals
+// brought less than a quarter of what as many brought in the mean.
+const leastLevel = 2
+
+// levelled counts those intervals, 0 for fewer.
+func levelled(values []int64) int {
+	last := len(values) - 1
+	for n := last - 1; n >= leastLevel; n-- {
+		if 4*(values[last]-values[last-n])*int64(last) < (values[last]-values[0])*int64(n) {
+			return n
+		}
+	}
+	return 0
 }
 
 // heapCourses follows each row by its name over the snapshots.
@@ -277,6 +297,9 @@ func (s *Series) memoryRises() []string {
 	text := fmt.Sprintf("the heap grew from %d to %s", whole(s.Heap.First.Bytes), mebibytes(s.Heap.Last.Bytes))
 	if s.Memory != nil && main != nil && float64(main.Rise) <= s.Memory[1]-s.Memory[0] { // else a part of it was there before
 		text, rise = s.memory(), whole(int64(s.Memory[1]))-whole(int64(s.Memory[0]))
+	}
+	if s.Heap.Level > 0 {
+		text += fmt.Sprintf(", little of it in the last %d intervals", s.Heap.Level)
 	}
 	if main == nil {
 		return []string{text}
@@ -436,8 +459,13 @@ func (s *Series) afterMemory() string {
 		return whatMemoryHolds
 	case h.First == nil:
 		return "Add a later capture of what the heap holds: two of them say what grew."
+	case !h.Grew && h.By == analysis.HeapBySpace:
+		return "Look outside of the heap, which did not grow: at buffers (process.memoryUsage().external and arrayBuffers) and at native modules."
 	case !h.Grew:
 		return "Look outside of the heap, which did not grow: at buffers of native code, mapped files and stacks of threads (JVM: jcmd PID VM.native_memory)."
+	}
+	if h.Level > 0 {
+		return "Take more captures over a longer time: a cache that is full stays where it is, and a leak goes on."
 	}
 	switch h.By {
 	case analysis.HeapByStack:

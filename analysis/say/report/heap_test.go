@@ -63,6 +63,12 @@ func TestWhatHoldsMemoryThatRoseIsNamed(t *testing.T) {
 		"a heap that a collector empties": {map[string]string{
 			"histo-1.txt": histogramOf(500, 1000, 40e6), "histo-2.txt": histogramOf(500, 1000, 90e6), "histo-3.txt": histogramOf(500, 1000, 45e6), "histo-4.txt": histogramOf(500, 1000, 95e6),
 		}, "38 to 91 MiB in use in the heap; nothing else was captured.", "Take five captures"},
+		"a cache that is full: nothing came in the last two intervals": {map[string]string{
+			"histo-1.txt": histogramOf(500, 1000, 10e6), "histo-2.txt": histogramOf(500, 1000, 30e6), "histo-3.txt": histogramOf(500, 1000, 50e6), "histo-4.txt": histogramOf(500, 1000, 52e6), "histo-5.txt": histogramOf(500, 1000, 53e6),
+		}, "the heap grew from 10 to 51 MiB, little of it in the last 2 intervals: ", "Take more captures over a longer time"},
+		"a heap that goes on after a pause": {map[string]string{
+			"histo-1.txt": histogramOf(500, 1000, 10e6), "histo-2.txt": histogramOf(500, 1000, 30e6), "histo-3.txt": histogramOf(500, 1000, 31e6), "histo-4.txt": histogramOf(500, 1000, 50e6),
+		}, "the heap grew from 10 to 48 MiB: ", "See who holds these objects"},
 		"a heap that rises by less than a fifth": {map[string]string{"histo-1.txt": histogramOf(500, 1000, 60e6), "histo-2.txt": histogramOf(500, 1000, 70e6)}, "57 to 67 MiB in use in the heap; nothing else was captured.", "Take five captures"},
 		"one profile": {map[string]string{"heap.pb.gz": "goroutine/testdata/heap-3-go1.26.8.pb.gz"},
 			"cachegrow: 26 MiB in use in the heap, the most of it, 21 MiB, by what main.(*Cache).Put allocates (main.go:19); nothing else was captured.", "Take five captures"},

@@ -127,8 +127,9 @@ func (s *Series) withProgress(text string) (whole string, shorter []string) {
 	if len(s.Busy) > 0 {
 		shorter, whole, and = append(shorter, whole), whole+and+s.Busy[0].text(), " and "
 	}
-	if len(s.Still) > 0 {
-		shorter, whole = append(shorter, whole), whole+and+s.Still[0].who()
+	// Who reads a socket may wait for the next request: that is told below and is no answer.
+	if i := slices.IndexFunc(s.Still, func(x StillThreads) bool { return x.WaitsFor != progress.ForSocket }); i >= 0 {
+		shorter, whole = append(shorter, whole), whole+and+s.Still[i].who()
 	}
 	slices.Reverse(shorter)
 	return whole, shorter

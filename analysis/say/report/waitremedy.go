@@ -74,7 +74,17 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 	if lead := s.lead(f); lead != nil && lead.Kind == analysis.KindThread {
 		return "", false // no dump of a JVM shows who started a thread
 	}
-	return fmt.Sprintf("Take a dump with ?debug=2, which shows who starts them: they wait in %s.", shortRole(f.Stack[0].Function)), false
+	return fmt.Sprintf("Take a dump with ?debug=2, which shows who starts them: they wait in %s.", shortRole(waitsIn(f.Stack))), false
+}
+
+// waitsIn is the first function of a stack that is not of the runtime, which profiles show as well.
+func waitsIn(stack []StackFrame) string {
+	for i := range stack {
+		if !strings.HasPrefix(stack[i].Function, "runtime.") {
+			return stack[i].Function
+		}
+	}
+	return stack[0].Function
 }
 
 // groups are functions that start what they are given: who gave it is the starter.
