@@ -114,6 +114,7 @@ func everyPage(t *testing.T, base string) []sight {
 		{"share", "/share?view=" + strings.NewReplacer("?", "%3F", "&", "%26").Replace(diff)},
 		{"permalink", frozen.Link},
 		{"knowledge", "/knowledge"},
+		{"knowledge-found", "/knowledge?q=spdystream"},
 		{"help", "/help"},
 		{"search", "/search?q=housekeeping"},
 	}

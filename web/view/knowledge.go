@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -70,14 +69,9 @@ const knownNone = "None matches: no entry of the catalogue has this signature to
 // openKnown is the number of known leaks a finding shows.
 const openKnown = 8
 
-// knowledgeURL is an item on the page of the catalogue; known leaks are folded there
-// unless the page is filtered.
+// knowledgeURL is an entry of the catalogue, open.
 func knowledgeURL(kind, id string) string {
-	query := ""
-	if kind == "k" {
-		query = "?q=" + url.QueryEscape(id)
-	}
-	return "/knowledge" + query + "#" + kind + "-" + url.PathEscape(id)
+	return "/knowledge?q=" + url.QueryEscape(id) + "#" + kind + "-" + url.PathEscape(id)
 }
 
 // newClassAdvice puts a class into words ready to print.
@@ -351,6 +345,7 @@ type Knowledge struct {
 	Summary, Version string
 	Classes          []ClassAdvice
 	Groups           []KnownGroup
+	Leads            []KnownLeak
 	Normal           []NormalStack
 	Corrections      []Pair
 	Thresholds       []Pair
@@ -365,7 +360,7 @@ type Knowledge struct {
 	Own   int
 }
 
-// KnownGroup are the known leaks of one sort.
+// KnownGroup are the known leaks of one class or project.
 type KnownGroup struct {
 	Name  string
 	Known []KnownLeak
@@ -390,7 +385,7 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 	m := wordFilter{words: strings.Fields(strings.ToLower(in.Query))}
 	k := Knowledge{
 		Query: Visible(in.Query), Version: c.Version(), ThresholdNote: Visible(c.ThresholdNote()), Problems: unlinkedProblems(in.Problems),
-		Shell: Shell{Title: "Knowledge", Section: "knowledge", Engine: in.Engine, Crumbs: []Link{{"Cases", "/"}}, Here: "Knowledge",
+		Shell: Shell{Title: "Knowledge", Section: "knowledge", Sheet: "inventory", Engine: in.Engine, Crumbs: []Link{{"Cases", "/"}}, Here: "Knowledge",
 			Actions: []Link{{"JSON", "/knowledge.json"}, {"Schema", "/knowledge/schema.json"}}},
 	}
 	for i := range c.Classes() {
@@ -402,12 +397,12 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 			k.Classes = append(k.Classes, a)
 		}
 	}
-	known, leads := k.leaks(c, m, in.Remembered)
+	k.leaks(c, m, in.Remembered)
 	for i := range c.Normal() {
 		n := &c.Normal()[i]
 		k.own(n.Origin)
 		if m.keeps(n.ID, n.Library, n.Expected.Text, n.Note, strings.Join(n.Frames, " ")) {
-			k.Normal = append(k.Normal, NormalStack{ID: Visible(n.ID), Library: Visible(n.Library), Expected: Visible(n.Expected.Text), Note: Visible(n.Note), Verified: Visible(n.Verified), Frames: visibles(n.Frames), Origin: Visible(n.Origin)})
+			k.Normal = append(k.Normal, NormalStack{ID: Visible(n.ID), Library: Visible(n.Library), Expected: Visible(n.Expected.Text), Note: Visible(n.Note), Verified: Visible(n.Verified), Frames: visibles(n.Frames), Origin: Visible(n.Origin), URL: knowledgeURL("n", n.ID)})
 		}
 	}
 	for _, x := range c.Corrections("") {
@@ -420,14 +415,7 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 			k.Thresholds = append(k.Thresholds, Pair{capital(Visible(t.Name)), capital(Visible(t.Text)) + "."})
 		}
 	}
-	k.Summary = fmt.Sprintf("%s, %s and %s", wording.PagePlural(int64(len(k.Classes)), "class", "classes"), wording.PagePlural(int64(known), "known leak", "known leaks"), wording.PagePlural(int64(len(k.Normal)), "normal stack", "normal stacks"))
-	if leads > 0 {
-		k.Summary += ", " + wording.PagePlural(int64(leads), "lead", "leads") + " that no capture can show"
-	}
-	if in.Query != "" {
-		k.Summary += " with these words"
-	}
-	k.OwnDir = Visible(in.Dir)
+	k.Summary, k.OwnDir = k.counts(), Visible(in.Dir)
 	for _, x := range c.Ours() {
 		k.Ours = append(k.Ours, Visible(x.Program))
 	}
@@ -438,6 +426,38 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 		k.Shell.Actions = append(k.Shell.Actions, Link{"Own entries as JSON", "/knowledge.json?own=1"})
 	}
 	return k
+}
+
+// counts says how much there is: "12 classes, 186 known leaks and 134 normal stacks".
+func (k *Knowledge) counts() string {
+	var parts []string
+	add := func(n int, one, many string) {
+		if n > 0 {
+			parts = append(parts, wording.PagePlural(int64(n), one, many))
+		}
+	}
+	add(len(k.Classes), "class", "classes")
+	add(k.published(), "known leak", "known leaks")
+	add(len(k.Normal), "normal stack", "normal stacks")
+	if k.Query == "" {
+		return "The catalogue has " + wording.List(parts, len(parts))
+	}
+	add(len(k.Leads), "lead", "leads")
+	add(len(k.Corrections), "saying", "sayings")
+	add(len(k.Thresholds), "rule of thumb", "rules of thumb")
+	if len(parts) == 0 {
+		return "Nothing in the catalogue has “" + k.Query + "”"
+	}
+	return wording.List(parts, len(parts)) + " with “" + k.Query + "”"
+}
+
+// published counts the known leaks without the leads.
+func (k *Knowledge) published() int {
+	n := 0
+	for _, g := range k.Groups {
+		n += len(g.Known)
+	}
+	return n
 }
 
 func (k *Knowledge) own(origin string) {
@@ -454,22 +474,21 @@ func frames(c *knowledge.Class) string {
 	return strings.Join(all, " ")
 }
 
-// leaks groups the known leaks by class, those without one by their own group. What nothing in a
-// capture can match is the last one.
-func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter, remembered string) (known, leads int) {
-	at := map[string]int{}
-	var apart KnownGroup
+// fewOfGroup is how many known leaks make a group of their own.
+const fewOfGroup = 3
+
+// leaks groups the known leaks by class, those without one by the project that they are of, most
+// first. Leads are apart: nothing in a capture can match them.
+func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter, remembered string) {
+	groups := map[string][]KnownLeak{}
 	for i := range c.Known() {
 		e := &c.Known()[i]
 		k.own(e.Origin)
-		name := capital(e.Group)
+		name, _, _ := strings.Cut(strings.NewReplacer("/", " ", ",", " ").Replace(e.Project), " ")
 		if class := c.ClassOf(e); class != nil {
 			name = class.Cause
 		}
-		if name == "" {
-			name = "Others"
-		}
-		if !m.keeps(e.ID, e.Title, e.Project, name, e.Affected, e.FixedIn, e.Trigger, e.Help(), string(e.Status), strings.Join(e.Signature.Frames, " ")) {
+		if !m.keeps(e.ID, e.Title, e.Project, name, e.Group, e.Affected, e.FixedIn, e.Trigger, e.Help(), string(e.Status), strings.Join(e.Signature.Frames, " ")) {
 			continue
 		}
 		entry := catalogued(e)
@@ -477,27 +496,28 @@ func (k *Knowledge) leaks(c *knowledge.Catalogue, m wordFilter, remembered strin
 			entry.Edit = EntryURL(e.ID)
 		}
 		if c.IsLead(e) {
-			leads++
-			apart.Known = append(apart.Known, entry)
+			k.Leads = append(k.Leads, entry)
 			continue
 		}
-		known++
-		g, ok := at[name]
-		if !ok {
-			g = len(k.Groups)
-			at[name], k.Groups = g, append(k.Groups, KnownGroup{Name: Visible(name)})
+		groups[name] = append(groups[name], entry)
+	}
+	var others []KnownLeak
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		if known := groups[name]; name != "" && len(known) >= fewOfGroup {
+			k.Groups = append(k.Groups, KnownGroup{Name: Visible(name), Known: known})
+		} else {
+			others = append(others, known...)
 		}
-		k.Groups[g].Known = append(k.Groups[g].Known, entry)
 	}
-	if apart.Name = "Leads"; leads > 0 {
-		k.Groups = append(k.Groups, apart)
+	slices.SortStableFunc(k.Groups, func(a, b KnownGroup) int { return len(b.Known) - len(a.Known) })
+	if len(others) > 0 {
+		k.Groups = append(k.Groups, KnownGroup{Name: "Other projects", Known: others})
 	}
-	return known, leads
 }
 
 // catalogued is an entry as the catalogue shows it, without any evidence.
 func catalogued(e *knowledge.Entry) KnownLeak {
-	out := KnownLeak{ID: Visible(e.ID), Title: Visible(e.Title), Status: statusWord(e.Status), Text: Visible(e.Project), Reference: reference(e.URL), Origin: Visible(e.Origin)}
+	out := KnownLeak{ID: Visible(e.ID), Title: Visible(e.Title), Status: statusWord(e.Status), Text: Visible(e.Project), URL: knowledgeURL("k", e.ID), Reference: reference(e.URL), Origin: Visible(e.Origin)}
 	for line := range strings.Lines(e.Facts()) {
 		out.Excerpt += Visible(strings.TrimRight(line, "\n")) + "\n"
 	}

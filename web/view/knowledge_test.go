@@ -68,8 +68,8 @@ func TestAClassIsACauseOnlyOfWhatIsAccused(t *testing.T) {
 	}{
 		{analysis.Leaking, []string{"Readers of inotify instances that are not closed"}, nil},
 		{analysis.Suspicious, []string{"Readers of inotify instances that are not closed"}, nil},
-		{analysis.Stable, nil, []Link{{"Readers of inotify instances that are not closed", "/knowledge#c-inotify"}}},
-		{analysis.TooFewPoints, nil, []Link{{"Readers of inotify instances that are not closed", "/knowledge#c-inotify"}}},
+		{analysis.Stable, nil, []Link{{"Readers of inotify instances that are not closed", "/knowledge?q=inotify#c-inotify"}}},
+		{analysis.TooFewPoints, nil, []Link{{"Readers of inotify instances that are not closed", "/knowledge?q=inotify#c-inotify"}}},
 	} {
 		f := report.Family{Verdict: tt.verdict, Classes: []string{"inotify"}, ClassNotes: map[string]report.ClassNote{"inotify": {Cause: "Readers of inotify instances that are not closed"}}}
 		k := newFamilyKnowledge(f, c, false)

@@ -3,7 +3,6 @@ package view
 import (
 	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
-	"leakdiff/analysis/say/wording"
 )
 
 // KnownBoxes are the advice and the known leaks of a finding.
@@ -129,12 +128,15 @@ func (k *KnownLeak) fold() document.Fold {
 	if k.Compare != "" {
 		out.Paragraph(k.Compare + ".")
 	}
-	out.Add(k.terms()...)
+	out.Add(k.terms())
+	if k.URL != "" {
+		out.Add(document.Paragraph{Look: "noprint", Text: document.Text{document.LinkTo(k.URL, "Its entry in the catalogue")}})
+	}
 	return out
 }
 
 // terms are versions, trigger, remedy and where it is written.
-func (k *KnownLeak) terms() document.Blocks {
+func (k *KnownLeak) terms() document.Terms {
 	said := document.Terms{Look: "said"}
 	for _, f := range k.Facts {
 		said.Rows = append(said.Rows, f.term())
@@ -146,11 +148,7 @@ func (k *KnownLeak) terms() document.Blocks {
 	if k.Origin != "" {
 		said.Rows = append(said.Rows, Pair{"From", k.Origin}.term())
 	}
-	out := document.Blocks{said}
-	if k.URL != "" {
-		out.Add(document.Paragraph{Look: "noprint", Text: document.Text{document.LinkTo(k.URL, "Its entry in the catalogue")}})
-	}
-	return out
+	return said
 }
 
 // contextBlocks stand beside the proofs: thresholds in circulation, and what is healthy,
@@ -214,122 +212,4 @@ func (k *FamilyKnowledge) Blocks() document.Blocks {
 	}
 	out.Add(known)
 	return document.Blocks{out}
-}
-
-// Page is the page of the catalogue.
-func (k Knowledge) Page() Page {
-	v := Page{Shell: k.Shell}
-	v.Body.Title("What is known: causes, published leaks, normal stacks")
-	v.Body.Say("lead", "A signature alone accuses nobody: state and growth, or a count above what is expected, must say so too. A proof by identities beats the catalogue.")
-	v.Body.Add(k.search())
-	note := document.Words(k.Summary + "; catalogue " + k.Version + ".")
-	if k.OwnDir != "" {
-		note = append(note, document.Plain(" Own entries: put a file of the same schema, named *.json, into "), document.Marked("fn", k.OwnDir),
-			document.Plain(". It is read at the next request; an entry with the id of another replaces it."))
-	}
-	if len(k.Ours) > 0 {
-		note = append(note, document.Plain(" Programs of which people said that they are their own: "+wording.Ands(k.Ours)+"."))
-	}
-	if len(k.Loads) > 0 {
-		note = append(note, document.Plain(" Metrics of which people said that they are load: "+wording.Ands(k.Loads)+"."))
-	}
-	v.Body.Add(document.Paragraph{Look: "note", Text: note})
-	if len(k.Problems) > 0 {
-		v.Body.Add(document.NewSection("h-kp", "Own files that were not understood", "", problemBlock("", k.Problems)))
-	}
-	if len(k.Classes) > 0 {
-		v.Body.Add(k.classes())
-	}
-	if len(k.Groups) > 0 {
-		v.Body.Add(k.published())
-	}
-	if len(k.Normal) > 0 {
-		v.Body.Add(k.healthy())
-	}
-	if len(k.Corrections) > 0 {
-		often := document.Terms{Look: "said"}
-		for _, c := range k.Corrections {
-			often.Rows = append(often.Rows, oftenSaid(c))
-		}
-		v.Body.Add(document.NewSection("h-kx", "Often said, and measured", "", often))
-	}
-	if len(k.Thresholds) > 0 {
-		v.Body.Add(document.NewSection("h-kt", "Rules of thumb", k.ThresholdNote, said(k.Thresholds)))
-	}
-	if len(k.Classes)+len(k.Groups)+len(k.Normal)+len(k.Corrections)+len(k.Thresholds) == 0 {
-		v.Body.Say("empty", "Nothing in the catalogue has all of these words.")
-	}
-	return v
-}
-
-func (k *Knowledge) search() document.Form {
-	line := document.Line{Look: "act", Blocks: document.Blocks{
-		document.Label{Look: "vh", For: "kq", Blocks: document.Blocks{document.Words("Words to filter by")}},
-		document.Field{Look: "field", ID: "kq", Name: "q", Type: "search", Size: "36", Value: k.Query, Placeholder: "Words, for example spdystream or 1.6.36"},
-		document.Press{Look: "btn primary", Type: "submit", Text: "Filter"},
-	}}
-	if k.Query != "" {
-		line.Add(document.Text{document.LinkButton("btn", "/knowledge", "Show all")})
-	}
-	return document.Form{Role: "search", Label: "Catalogue", Action: "/knowledge", Blocks: document.Blocks{line}}
-}
-
-func (k *Knowledge) classes() document.Section {
-	out := document.NewSection("h-kc", "Classes", "Causes, with the first thing to check.")
-	for i := range k.Classes {
-		a := &k.Classes[i]
-		box := document.Group{Look: "box advice", ID: document.ID("c-" + a.Key)}
-		box.Heading(3, a.Cause)
-		box.Paragraph(a.LooksLike)
-		box.Add(labelled(report.CheckFirst, a.FirstCheck), document.Fold{Look: "more", Summary: document.Words(foldedAdvice), Rest: true, Blocks: document.Blocks{a.terms("")}})
-		out.Add(box)
-	}
-	return out
-}
-
-// published are the known leaks with their signatures; a link to the anchor of one opens
-// it.
-func (k *Knowledge) published() document.Section {
-	out := document.NewSection("h-kk", "Known leaks", "By cause; the status says what is no leak.")
-	for _, g := range k.Groups {
-		out.Heading(3, g.Name)
-		for i := range g.Known {
-			out.Add(g.Known[i].entry(k.Query != ""))
-		}
-	}
-	return out
-}
-
-// entry is a known leak in the catalogue.
-func (k *KnownLeak) entry(open bool) document.Fold {
-	out := document.Fold{Look: "fold", ID: document.ID("k-" + k.ID), Open: open, Summary: document.Text{document.Marked(document.Strong, k.ID), document.Plain(" " + k.Title + " "), document.Marked(document.Muted, k.Status)}}
-	out.Add(document.Paragraph{Look: document.Soft, Text: document.Words(k.Text)})
-	out.Add(k.terms()...)
-	if k.Edit != "" {
-		out.Add(document.Paragraph{Look: "noprint", Text: document.Text{document.LinkTo(k.Edit, "Change or forget this entry")}})
-	}
-	for _, s := range k.Signature {
-		out.Add(document.Paragraph{Text: document.Text{document.Marked(document.Mono, s)}})
-	}
-	if k.Excerpt != "" {
-		out.Add(document.Code{Label: "What " + k.ID + " rests on", Lines: []string{k.Excerpt}})
-	}
-	return out
-}
-
-func (k *Knowledge) healthy() document.Section {
-	terms := document.Terms{Look: "said"}
-	for _, n := range k.Normal {
-		row := document.Term{ID: document.ID("n-" + n.ID), Name: document.Words(n.Library)}
-		row.Add(document.Paragraph{Text: document.Words(n.Expected)})
-		for _, f := range n.Frames {
-			row.Add(document.Paragraph{Text: document.Text{document.Marked(document.Mono, f)}})
-		}
-		row.Paragraph(n.Note)
-		if n.Origin != "" {
-			row.Say(document.Muted, "from "+n.Origin)
-		}
-		terms.Rows = append(terms.Rows, row)
-	}
-	return document.NewSection("h-kn", "Normal stacks", "Healthy, with the number to expect.", terms)
 }
