@@ -160,7 +160,7 @@ func TestDeletingACaseLeavesOtherCasesWhole(t *testing.T) {
 	if n := f.stored(); n != 1 {
 		t.Errorf("%d blobs are left, want the shared one", n)
 	}
-	found, err := f.SearchFunctions(f.ctx, "only.in.a", 10, 0)
+	found, err := f.SearchFunctions(f.ctx, "only.in.a", nil, 10, 0)
 	f.ok(err)
 	if len(found.Families) != 0 {
 		t.Errorf("search still finds %v", found.Families)

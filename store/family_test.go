@@ -101,6 +101,10 @@ func TestSearchFindsFamiliesThatHoldEveryWord(t *testing.T) {
 		"x.go":                       {vendored},
 		"X.GO acme":                  {vendored},
 		"y.go":                       nil,
+		"x.go:1":                     {vendored},
+		"X.go:1 acme":                {vendored},
+		"x.go:2":                     nil,
+		"go:1":                       nil,
 		strings.Repeat("a", 12):      {prober},
 		strings.Repeat("b", 8):       {sockets},
 		strings.Repeat("b", 7):       nil,
@@ -118,7 +122,7 @@ func TestSearchFindsFamiliesThatHoldEveryWord(t *testing.T) {
 		"\x00":                       nil,
 		"\xff":                       nil,
 	} {
-		got, err := f.SearchFunctions(f.ctx, query, 10, 0)
+		got, err := f.SearchFunctions(f.ctx, query, nil, 10, 0)
 		if err != nil {
 			t.Errorf("%q: %v", query, err)
 			continue
@@ -136,7 +140,7 @@ func TestSearchFindsFamiliesThatHoldEveryWord(t *testing.T) {
 			t.Errorf("%q finds %d families, want %d", query, len(got.Families), len(want))
 		}
 	}
-	got, err := f.SearchFunctions(f.ctx, "prober", 10, 0)
+	got, err := f.SearchFunctions(f.ctx, "prober", nil, 10, 0)
 	f.ok(err)
 	wantEqual(t, []FamilyHit{{
 		Family: *r.Snapshots[0].Groups[0].Family, Cases: 1, Snapshots: 2, Highest: 15,
@@ -149,17 +153,26 @@ func TestSearchFindsCasesAndProcesses(t *testing.T) {
 	a, b := f.newCase("TICKET-77 Kubelet on node seven"), f.newCase("other kubelet")
 	f.filled(a.ID, "1", kubeletResult("2", "3"))
 	f.filled(b.ID, "2", kubeletResult("4"))
-	got, err := f.SearchFunctions(f.ctx, "ticket KUBELET", 10, 0)
+	got, err := f.SearchFunctions(f.ctx, "ticket KUBELET", nil, 10, 0)
 	f.ok(err)
 	if len(got.Cases) != 1 || got.Cases[0].ID != a.ID || got.Cases[0].Snapshots != 2 || len(got.Processes) != 0 {
 		t.Errorf("got %+v", got)
 	}
-	got, err = f.SearchFunctions(f.ctx, "kubelet", 10, 0)
+	f.ok(f.SetCaseSummary(f.ctx, b.ID, Summary{
+		Headline: "24 probe workers wait for one lock.", Verdict: "leaking", Process: "containerd, kubelet", Host: "node-a", Spark: []int{5, 15}, Endings: []Ending{{Process: "kubelet", Fingerprint: "g1:" + strings.Repeat("a", 32), Verdict: "leaking"}},
+	}))
+	if got, err = f.SearchFunctions(f.ctx, "probe WAIT", nil, 10, 0); err != nil || len(got.Cases) != 1 || got.Cases[0].ID != b.ID {
+		t.Errorf("its sentence finds %+v, %v", got.Cases, err)
+	}
+	if got, err = f.SearchFunctions(f.ctx, "prober", nil, 10, 0); err != nil || len(got.Families) != 1 || got.Families[0].Verdict != "leaking" {
+		t.Errorf("the ending of a group is lost: %+v, %v", got.Families, err)
+	}
+	got, err = f.SearchFunctions(f.ctx, "kubelet", nil, 10, 0)
 	f.ok(err)
 	if len(got.Cases) != 2 || got.Cases[0].ID != b.ID {
 		t.Errorf("got %+v, want both cases, the newest first", got.Cases)
 	}
-	wantEqual(t, []ProcessHit{{Host: "node-a", Name: "kubelet", Cases: 2, Snapshots: 3}}, got.Processes)
+	wantEqual(t, []ProcessHit{{Host: "node-a", Name: "kubelet", Cases: 2, Snapshots: 3, Latest: Summary{Headline: "24 probe workers wait for one lock.", Verdict: "leaking", Spark: []int{5, 15}, Lower: []bool{}}}}, got.Processes)
 	if _, err := f.SetField(f.ctx, a.ID, "ticket", "INC-4711"); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +180,7 @@ func TestSearchFindsCasesAndProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]string{"inc-4711": a.ID, "4711": a.ID, "ticket-77 INC-4711": a.ID, "probe-leak": b.ID, "other probe-leak.tar.gz": b.ID, "probe-leak 4711": ""} {
-		got, err := f.SearchFunctions(f.ctx, query, 10, 0)
+		got, err := f.SearchFunctions(f.ctx, query, nil, 10, 0)
 		f.ok(err)
 		if want == "" && len(got.Cases) == 0 {
 			continue
@@ -176,7 +189,7 @@ func TestSearchFindsCasesAndProcesses(t *testing.T) {
 			t.Errorf("%q finds the cases %+v, want %s", query, got.Cases, want)
 		}
 	}
-	got, err = f.SearchFunctions(f.ctx, "node-a kube", 10, 0)
+	got, err = f.SearchFunctions(f.ctx, "node-a kube", nil, 10, 0)
 	f.ok(err)
 	if len(got.Processes) != 1 {
 		t.Errorf("got %+v", got.Processes)
@@ -212,7 +225,7 @@ func TestSearchStopsAtTheLimitWithTheLatestFirst(t *testing.T) {
 		snap.Groups = []analysis.Group{{Family: &analysis.Family{Fingerprint: fmt.Sprint("g1:", i), Kind: analysis.KindGoroutine, Title: "t", Loose: []string{"shared.Func"}}, Count: i}}
 		f.filled(c.ID, fmt.Sprint(i), Result{Snapshots: []analysis.Snapshot{snap}})
 	}
-	got, err := f.SearchFunctions(f.ctx, "shared.func", 2, 0)
+	got, err := f.SearchFunctions(f.ctx, "shared.func", nil, 2, 0)
 	f.ok(err)
 	if len(got.Families) != 2 || got.Families[0].Family.Fingerprint != "g1:4" || got.Families[1].Family.Fingerprint != "g1:3" {
 		t.Errorf("got %+v", got.Families)
@@ -321,7 +334,7 @@ func TestLettersOfEveryScriptAreFoundWithoutRegardToCase(t *testing.T) {
 		"İstanbul": {0, 1, 0}, "ΟΔΟΣ İSTANBUL": {0, 1, 0}, "İZMİR-7": {0, 1, 0},
 		"Ä\xff": {0, 0, 0},
 	} {
-		got, err := f.SearchFunctions(f.ctx, query, 10, 0)
+		got, err := f.SearchFunctions(f.ctx, query, nil, 10, 0)
 		f.ok(err)
 		if n := [3]int{len(got.Families), len(got.Cases), len(got.Processes)}; n != want {
 			t.Errorf("%q finds %d families, cases and processes, want %d", query, n, want)
@@ -355,5 +368,20 @@ func TestWordsAreLookedForAgainAfterOneThatIsKnown(t *testing.T) {
 	}))
 	if n := f.rows("function"); n != 3 {
 		t.Errorf("%d rows, want 3", n)
+	}
+}
+
+func TestAWordFindsWhatPeopleCallSo(t *testing.T) {
+	f := open(t)
+	f.filled(f.newCase("x").ID, "1", kubeletResult("2", "3"))
+	aliases := func(word string) []string {
+		return map[string][]string{"probe": {"k8s.io/kubernetes/pkg/kubelet/prober.(*worker)", "none.of.them"}, "workers": {"k8s.io/kubernetes/pkg/kubelet/prober.(*worker)"}, "ends": {"TCP to"}}[word]
+	}
+	for query, want := range map[string]int{"probe workers": 1, "probe": 1, "workers": 1, "ends": 1, "workers none": 0, "probe workers ends": 0} {
+		got, err := f.SearchFunctions(f.ctx, query, aliases, 10, 0)
+		f.ok(err)
+		if len(got.Families) != want {
+			t.Errorf("%q finds %d families, want %d", query, len(got.Families), want)
+		}
 	}
 }

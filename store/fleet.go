@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -24,8 +23,9 @@ type FleetQuery struct {
 	// Kind is one kind, or empty for all families. KindObject ranks types of objects, which are
 	// returned as families.
 	Kind analysis.Kind
-	// Text is a query as of SearchFunctions, or empty.
-	Text string
+	// Text is a query as of SearchFunctions, or empty, and Aliases those of its words.
+	Text    string
+	Aliases Aliases
 	// ByHosts sorts by the number of hosts instead of by growth.
 	ByHosts       bool
 	Limit, Offset int
@@ -60,7 +60,7 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 	if strings.TrimSpace(q.Text) != "" && len(words) == 0 || q.Limit <= 0 {
 		return out, nil
 	}
-	pairs, err := s.indexedWords(words)
+	pairs, err := s.indexedWords(words, q.Aliases)
 	if err != nil {
 		return out, err
 	}
@@ -114,16 +114,6 @@ func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) 
 		out.Total = out.New
 	}
 	return out, err
-}
-
-// indexedWords encodes the words of a query for the words of the engine.
-func (s *Store) indexedWords(words []string) (string, error) {
-	pairs := make([][2]string, len(words))
-	for i, word := range words {
-		pairs[i] = [2]string{word, s.engine.pattern(word)}
-	}
-	text, err := json.Marshal(pairs)
-	return string(text), err
 }
 
 // fingerprintsOf returns the bounds of the fingerprints of a kind, or of all.

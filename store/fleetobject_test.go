@@ -60,7 +60,7 @@ func TestTypesOfObjectsAreCountedOverAllHosts(t *testing.T) {
 	}, series)
 	t.Run("and are no families", func(t *testing.T) {
 		wantEqual(t, families, f.fleet(nil))
-		found, err := f.SearchFunctions(f.ctx, "session", 10, 0)
+		found, err := f.SearchFunctions(f.ctx, "session", nil, 10, 0)
 		f.ok(err)
 		seen, err := f.FamilySightings(f.ctx, sessions, 10)
 		f.ok(err)

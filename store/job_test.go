@@ -188,7 +188,7 @@ func (f *fixture) wantUnseen(caseID, snapshotID string) {
 		f.t.Errorf("FamilyCases: %d, %v", n, err)
 	}
 	for _, query := range []string{"prober", "kubelet", "in"} {
-		found, err := f.SearchFunctions(f.ctx, query, 10, 0)
+		found, err := f.SearchFunctions(f.ctx, query, nil, 10, 0)
 		if err != nil || len(found.Families)+len(found.Processes) > 0 {
 			f.t.Errorf("SearchFunctions(%q): %+v, %v", query, found, err)
 		}

@@ -126,9 +126,9 @@ func movesThereAndBack(t *testing.T, f *fixture, there Config) {
 	defer back.close()
 	wantEqual(t, want, back.everything())
 	back.wantSound()
-	found, err := back.SearchFunctions(t.Context(), "prober", 10, 0)
+	found, err := back.SearchFunctions(t.Context(), "prober", nil, 10, 0)
 	f.ok(err)
-	before, err := f.SearchFunctions(t.Context(), "prober", 10, 0)
+	before, err := f.SearchFunctions(t.Context(), "prober", nil, 10, 0)
 	f.ok(err)
 	if len(before.Families) == 0 || len(found.Families) < len(before.Families) {
 		t.Errorf("%d functions are found, %d were", len(found.Families), len(before.Families))

@@ -378,8 +378,8 @@ func translate(query string) string {
 
 // matchedFamiliesPostgresSQL is matchedFamiliesSQL with the trigram indexes of PostgreSQL.
 const matchedFamiliesPostgresSQL = `
-WITH word (w, pattern) AS MATERIALIZED (
-    SELECT list.value ->> 0, list.value ->> 1
+WITH word (w, pattern, name, file, line) AS MATERIALIZED (
+    SELECT list.value ->> 0, list.value ->> 1, list.value ->> 2, list.value ->> 3, CAST(list.value ->> 4 AS BIGINT)
     FROM json_each(?1) list
 ),
 hit (w, family_seq) AS (
@@ -396,13 +396,13 @@ hit (w, family_seq) AS (
     UNION
     SELECT word.w, ff.family_seq
     FROM word
-    JOIN function t ON instr(unicode_lower(t.name), word.w) > 0
+    JOIN function t ON instr(unicode_lower(t.name), word.name) > 0
     JOIN function_family ff ON ff.function_seq = t.seq
     WHERE word.pattern = ''
     UNION
     SELECT word.w, t.seq
     FROM word
-    JOIN family t ON instr(unicode_lower(t.words), word.w) > 0
+    JOIN family t ON instr(unicode_lower(t.words), word.name) > 0
     WHERE word.pattern = ''
     UNION
     SELECT word.w, t.seq
@@ -420,12 +420,18 @@ hit (w, family_seq) AS (
     JOIN frame ON instr(lower(frame.file), word.w) > 0
     JOIN function_family ff ON ff.function_seq = frame.function_seq
     WHERE word.w ~ '\.(go|[sc]|java|kt|scala|groovy|[jt]s|[cm]js)$'
+    UNION
+    SELECT word.w, ff.family_seq
+    FROM word
+    JOIN frame ON frame.line = word.line AND right('/' || lower(frame.file), length(word.file) + 1) = '/' || word.file
+    JOIN function_family ff ON ff.function_seq = frame.function_seq
+    WHERE word.file <> ''
 ),
 matched (family_seq) AS MATERIALIZED (
     SELECT family_seq
     FROM hit
     GROUP BY family_seq
-    HAVING count(*) = (SELECT count(*) FROM word)
+    HAVING count(*) = (SELECT count(DISTINCT w) FROM word)
 )`
 
 // isEmpty reports whether a database has no schema yet.

@@ -29,7 +29,7 @@ const everyStatement = "LEAKDIFF_ENGINES"
 var shortForm = []string{
 	"TestCasesAreListedNewestFirstInPages", "TestTheListOfCasesIsChosenByWhatTheyHold", "TestDeletingACaseRemovesEveryTraceOfIt",
 	"TestAReanalysisReplacesTheResultOnlyWhenItIsComplete", "TestNobodySeesASnapshotBeforeTheJobIsFinished", "TestLettersOfEveryScriptAreFoundWithoutRegardToCase",
-	"TestTheFleetIsChosenAndSorted", "TestTypesOfObjectsAreCountedOverAllHosts", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
+	"TestTheFleetIsChosenAndSorted", "TestAWordFindsWhatPeopleCallSo", "TestSearchFindsFamiliesThatHoldEveryWord", "TestSearchFindsCasesAndProcesses", "TestTypesOfObjectsAreCountedOverAllHosts", "TestWhatIsSeenOfFamiliesFollowsEveryChange", "TestWordsThatAreNoLongerRememberedAreKeptOnce",
 	"TestAHostLeaksAsItsLatestSeriesSays", "TestASampleNeitherBeginsAnAlertNorEndsOne", "TestLeaksAreThoseOfProcessesOfCases", "TestALeakThatRecoveredWithinItsCapturesIsChosenOnlyOnRequest", "TestADeliveryIsRepeatedUntilItIsDoneOrADayOld",
 	"TestMembersAreDroppedAfterSomeDaysAndNothingElse", "TestUploadsAreDroppedAfterSomeDaysAndTheirHashesStay",
 	"TestTheCasesOfAHostAreFoundTheNewestCapturesFirst", "TestAnEventOfAnAlertIsAddedOnce", "TestTheNewestEventsOfAlertsStayAndTakeNobodysRoom",

@@ -40,7 +40,7 @@ func TestNothingOfDeletedWordsStaysForGood(t *testing.T) {
 	f := open(t)
 	gone, kept := f.withOwnWords("alice", 3*reapFamilies), f.withOwnWords("bob", 5)
 	f.ok(f.DeleteCase(f.ctx, gone.ID, WithdrawPermalinks))
-	if found := must[SearchResult](t)(f.SearchFunctions(f.ctx, "alice", 10, 0)); len(found.Families) > 0 {
+	if found := must[SearchResult](t)(f.SearchFunctions(f.ctx, "alice", nil, 10, 0)); len(found.Families) > 0 {
 		t.Errorf("%d families of a deleted case are found", len(found.Families))
 	}
 	f.wantSound()
@@ -215,8 +215,8 @@ func BenchmarkFleet(b *testing.B) {
 	}
 	fingerprint := capture(0).Groups[0].Family.Fingerprint
 	for name, ask := range map[string]func() error{
-		"search":  func() error { _, err := f.SearchFunctions(f.ctx, "part03", 100, 0); return err },
-		"process": func() error { _, err := f.SearchFunctions(f.ctx, "node-04711", 100, 0); return err },
+		"search":  func() error { _, err := f.SearchFunctions(f.ctx, "part03", nil, 100, 0); return err },
+		"process": func() error { _, err := f.SearchFunctions(f.ctx, "node-04711", nil, 100, 0); return err },
 		"sightings": func() error {
 			_, err := f.FamilySightings(f.ctx, fingerprint, 100)
 			return err

@@ -58,7 +58,7 @@ func TestSnapshotsOfOneTransactionKeepTheirOrderAndAreFound(t *testing.T) {
 	}
 	wantEqual(t, want, got)
 	for _, word := range []string{"many.call00of0", "call39of2"} {
-		if found := must[SearchResult](t)(f.SearchFunctions(f.ctx, word, 10, 0)); len(found.Families) != 1 {
+		if found := must[SearchResult](t)(f.SearchFunctions(f.ctx, word, nil, 10, 0)); len(found.Families) != 1 {
 			t.Errorf("%d families are found by %s, want 1", len(found.Families), word)
 		}
 	}

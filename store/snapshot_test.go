@@ -93,7 +93,7 @@ func TestNamesFromHostileDumpsComeBackAsTheyWere(t *testing.T) {
 		got, err := f.Snapshots(f.ctx, c.ID)
 		f.ok(err)
 		wantEqual(t, []analysis.Snapshot{snap}, got)
-		found, err := f.SearchFunctions(f.ctx, name, 5, 0)
+		found, err := f.SearchFunctions(f.ctx, name, nil, 5, 0)
 		if err != nil {
 			t.Errorf("searching %.20q: %v", name, err)
 		}

@@ -21,7 +21,7 @@ type Store interface {
 	Bundles(ctx context.Context, caseID string) ([]store.Bundle, error)
 	Artifacts(ctx context.Context, bundleID string) ([]analysis.Artifact, error)
 	Problems(ctx context.Context, bundleID string) ([]analysis.Problem, error)
-	SearchFunctions(ctx context.Context, query string, limit, offset int) (store.SearchResult, error)
+	SearchFunctions(ctx context.Context, query string, aliases store.Aliases, limit, offset int) (store.SearchResult, error)
 	Fleet(ctx context.Context, q store.FleetQuery) (store.Fleet, error)
 	page.FleetSeriesStore
 	Leaks(ctx context.Context, q store.LeakQuery) (leaks []store.Leak, total int, err error)
@@ -33,6 +33,8 @@ type Config struct {
 	Respond *response.Responder
 	// Keep is the policy of retention for cases without one of their own.
 	Keep store.Retention
+	// Aliases are what words of a search stand for.
+	Aliases store.Aliases
 	// Sender is whose requests are counted together.
 	Sender func(*http.Request) (string, error)
 	// BaseURL is the address of the server behind a proxy, for the description.

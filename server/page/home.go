@@ -1,13 +1,17 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
+	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/server/casepage"
 	"leakdiff/server/response"
@@ -139,39 +143,87 @@ func (s *Service) APIPage(w http.ResponseWriter, r *http.Request) {
 	s.respond.Page(w, r, http.StatusOK, page.HTML(v))
 }
 
-// Search finds functions, processes and case titles on the whole server.
+// Search finds answers, groups, processes and hosts on the whole server.
 func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
 	var families, cases, processes []view.Hit
 	if query != "" {
-		found, err := s.store.SearchFunctions(r.Context(), query, 100, 0)
+		found, err := s.store.SearchFunctions(r.Context(), query, s.Aliases, 100, 0)
 		if err != nil {
 			s.respond.Fail(w, r, err)
 			return
 		}
-		for _, f := range found.Families {
-			seen := fmt.Sprintf("%s, at most %s in one snapshot, %s", f.Family.Kind, wording.Number(int64(f.Highest)), wording.PagePlural(int64(f.Cases), "case", "cases"))
-			families = append(families, view.NewFunctionHit(f.Family.Title, seen, "/families/"+f.Family.Fingerprint, ""))
-		}
+		families = s.groupHits(found.Families)
 		for _, c := range found.Cases {
-			cases = append(cases, view.NewHit(ticketTitle(c.Case), c.Headline, "/cases/"+c.ID, listedVerdict(c)))
+			hit := view.NewHit(cmp.Or(c.Headline, ticketTitle(c.Case)), "", "/cases/"+c.ID, listedVerdict(c))
+			if hit.Points, hit.Lower = c.Spark, c.Lower; c.Headline != "" {
+				hit.Text = view.Visible(ticketTitle(c.Case))
+			}
+			cases = append(cases, hit)
 		}
 		for _, p := range found.Processes {
-			name, where := p.Name, url.Values{"process": {p.Name}, "archived": {"all"}}
-			if name == "" {
-				name = "name not known" // a dump without it, or sockets without an owner
-			}
-			if p.Host != "" {
-				name += " on " + p.Host
-				where.Set("host", p.Host)
-			}
-			seen := wording.PagePlural(int64(p.Snapshots), "snapshot", "snapshots") + " in " + wording.PagePlural(int64(p.Cases), "case", "cases")
-			processes = append(processes, view.NewHit(name, seen, "/?"+where.Encode()+"#recent", ""))
+			processes = append(processes, processHit(p))
 		}
 	}
 	v := view.NewSearch(query, families, cases, processes)
 	v.Shell.Engine = s.respond.Engine()
 	s.respond.Page(w, r, http.StatusOK, page.HTML(v))
+}
+
+// Aliases are the functions and types that people call by words with a word in it.
+func (s *Service) Aliases(word string) []string { return report.AliasesOf(s.nouns(), word) }
+
+// nouns are what people call things.
+func (s *Service) nouns() report.Nouns {
+	known, _ := s.catalogue.Current()
+	list, _ := report.NounsOf(known)
+	return list
+}
+
+func (s *Service) groupHits(found []store.FamilyHit) []view.Hit {
+	var out []view.Hit
+	nouns := s.nouns()
+	slices.SortStableFunc(found, func(a, b store.FamilyHit) int {
+		return analysis.Verdict(cmp.Or(a.Verdict, string(analysis.Stable))).Rank() - analysis.Verdict(cmp.Or(b.Verdict, string(analysis.Stable))).Rank()
+	})
+	for _, f := range found {
+		seen := "at most " + wording.PagePlural(int64(f.Highest), string(f.Family.Kind), wording.Kinds(f.Family.Kind)) + " in a capture, " + wording.PagePlural(int64(f.Cases), "case", "cases")
+		if !f.LastSeen.IsZero() {
+			seen += ", last seen " + wording.Minute(f.LastSeen)
+		}
+		address := "/families/" + f.Family.Fingerprint
+		if f.Family.Loose == nil { // it is named by no function
+			out = append(out, view.NewHit(f.Family.Title, seen, address, f.Verdict))
+			continue
+		}
+		hit := view.NewFunctionHit(f.Family.Title, seen, address, f.Verdict)
+		if things, called := report.Things(nouns, &f.Family); called {
+			hit.Things = view.Visible(things)
+		}
+		out = append(out, hit)
+	}
+	return out
+}
+
+// processHit leads to the cases of a process and says what the newest one about it says.
+func processHit(p store.ProcessHit) view.Hit {
+	name, where := p.Name, url.Values{"process": {p.Name}, "archived": {"all"}}
+	if name == "" {
+		name = "name not known" // a dump without it, or sockets without an owner
+	}
+	if p.Host != "" {
+		name += " on " + p.Host
+		where.Set("host", p.Host)
+	}
+	seen := wording.PagePlural(int64(p.Snapshots), "capture", "captures") + " in " + wording.PagePlural(int64(p.Cases), "case", "cases")
+	if p.Latest.Headline != "" {
+		seen += ". The newest: " + p.Latest.Headline
+	}
+	hit := view.NewHit(name, seen, "/?"+where.Encode()+"#recent", "")
+	if hit.Points, hit.Lower = p.Latest.Spark, p.Latest.Lower; p.Latest.Aside == 0 {
+		hit.Verdict = p.Latest.Verdict
+	}
+	return hit
 }
 
 // listedVerdict is the verdict of a case in a list. It is empty if all growth was set

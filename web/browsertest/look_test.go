@@ -117,6 +117,8 @@ func everyPage(t *testing.T, base string) []sight {
 		{"knowledge-found", "/knowledge?q=spdystream"},
 		{"help", "/help"},
 		{"search", "/search?q=housekeeping"},
+		{"search-hosts", "/search?q=realnode1"},
+		{"search-none", "/search?q=nosuchword"},
 	}
 }
 

@@ -352,7 +352,7 @@ func TestPagesSayWhatTheyMust(t *testing.T) {
 		"the result of freezing":              {[]string{"shared"}, []string{"ok-3f9c2a7d51", `data-copy="link"`, "https://leakdiff.example/api/v1/permalinks/k7w2hq5nd3xr6vbtamc4zjigps5ay2ef"}, nil},
 		"a permalink that ended":              {[]string{"gone"}, []string{"expired on 19 Feb 2027", "9 snapshots of 2 processes", "Whom to ask"}, nil},
 		"a permalink that never was":          {[]string{"never"}, []string{"no frozen result at this address", "32 characters"}, nil},
-		"a search":                            {[]string{"search"}, []string{`<span class="p">k8s.io/kubernetes/pkg/kubelet/prober.</span><wbr><span class="n">(*worker).run</span>`, "1\u00a0family, 0\u00a0processes and 1\u00a0case"}, nil},
+		"a search":                            {[]string{"search"}, []string{`<span class="p">k8s.io/kubernetes/pkg/kubelet/prober.</span><wbr><span class="n">(*worker).run</span>`, "1\u00a0case and 1\u00a0group match"}, nil},
 		"a search that found nothing":         {[]string{"search-none"}, []string{"Nothing matches “nosuch”"}, nil},
 		"a refusal":                           {[]string{"error"}, []string{"413", "3.1 GB", "q7w2-0012", "leave out what is no dump"}, nil},
 		"the help":                            {[]string{"help"}, []string{"cp -r /proc/PID/fdinfo", "possible culprit", "goroutine?debug=2"}, nil},

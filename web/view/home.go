@@ -72,11 +72,7 @@ type CaseRow struct {
 
 // Spark draws the totals; the labels are places in the series.
 func (r CaseRow) Spark(id string) chart.SparkData {
-	s := chart.SparkData{ID: id, A: -1, B: -1, Values: analysis.CountsOf(r.Points...), Lower: r.Lower}
-	for i := range r.Points {
-		s.Labels = append(s.Labels, "#"+strconv.Itoa(i+1))
-	}
-	return s
+	return sparkOf(id, r.Points, r.Lower)
 }
 
 // Chip is the verdict as it is shown: a single dump has none.
