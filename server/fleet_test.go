@@ -102,19 +102,19 @@ func TestTheFleetRanksFamiliesOverAllHosts(t *testing.T) {
 	}
 	print := worker.Fingerprint
 	s.run(t, []scenario{
-		{name: "the page says what grew most", path: "/fleet", status: 200, want: []string{"grew most: +40 on 5 hosts", "1 family is new since yesterday", "/fleet/" + print, "3"}, never: []string{"node-5", grown.Case}},
-		{name: "by hosts another sentence", path: "/fleet?sort=hosts", status: 200, want: []string{"is on most hosts: 5"}},
+		{name: "the page says what grew most", path: "/fleet", status: 200, want: []string{"grew most: +40 on 5 hosts", "Goroutines in pool.(*Pool).work grew most", "1 group is new since yesterday", "/fleet/" + print, "3", "Hosts by day", "21 Nov", "node-5", `<td class="num heat-4">+40</td>`}, never: []string{"node-1", grown.Case}},
+		{name: "by hosts another sentence", path: "/fleet?sort=hosts", status: 200, want: []string{"are on most hosts: 5"}},
 		{name: "new ones alone", path: "/fleet?new=1", status: 200, want: []string{"fresh"}, never: []string{print}},
 		{name: "words alone", path: "/fleet?q=fresh", status: 200, want: []string{"Run"}, never: []string{print}},
-		{name: "what is searched for is escaped", path: "/fleet?q=%3Cscript%3Ealert", status: 200, want: []string{"No family fits"}, never: []string{"<script>alert"}},
-		{name: "another kind has none", path: "/fleet?kind=thread", status: 200, want: []string{"No family fits"}, never: []string{print}},
+		{name: "what is searched for is escaped", path: "/fleet?q=%3Cscript%3Ealert", status: 200, want: []string{"No group fits"}, never: []string{"<script>alert"}},
+		{name: "another kind has none", path: "/fleet?kind=thread", status: 200, want: []string{"No group fits"}, never: []string{print}},
 		{name: "a kind that there is not", path: "/fleet?kind=socket", status: 400, want: []string{"there is no such kind"}},
 		{name: "an order that there is not", path: "/api/v1/fleet?sort=name", status: 400, want: []string{"by growth or by hosts"}},
 		{name: "days that are none", path: "/fleet/" + print + "?days=0", status: 400, want: []string{"a number from 1 to 3650"}},
 		{name: "one family names the host that differs", path: "/fleet/" + print, status: 200, want: []string{"grew by 40 on 5 hosts", "node-5 differs:", "node-1", grown.Case, "Hosts by growth", "No capture says which version"}},
 		{name: "and as data", path: "/api/v1/fleet/" + print, status: 200, want: []string{`"growth": 40`, `node-5 differs:`, `"host": "node-5"`, `"versions": []`}},
 		{name: "a family on one host has no odd one", path: "/api/v1/fleet/" + list.Families[2].Fingerprint, status: 200, want: []string{`"odd": null`}},
-		{name: "the list as words", path: "/fleet.md", status: 200, want: []string{"grew most: +40 on 5 hosts", "+40", "Families over all hosts"}, never: []string{"<", "checkbox"}},
+		{name: "the list as words", path: "/fleet.md", status: 200, want: []string{"grew most: +40 on 5 hosts", "+40", "Groups over all hosts"}, never: []string{"<", "checkbox"}},
 		{name: "and as figures", path: "/fleet.csv?new=1", status: 200, want: []string{"kind,family,fingerprint,growth,hosts,", "goroutine,", ",0,1,0,1,2026-11-21T08:00:00Z,2026-11-21T08:00:00Z,true"}, never: []string{print}},
 		{name: "one family as words", path: "/fleet/" + print + ".txt", status: 200, want: []string{"grew by 40 on 5 hosts", "node-5"}},
 		{name: "and as figures", path: "/fleet/" + print + ".csv", status: 200, want: []string{"host,process,growth,hours,", "node-5,,40,24,43,"}},
@@ -163,7 +163,7 @@ func TestTheFleetRanksTypesOfObjectsApartFromFamilies(t *testing.T) {
 	objects := "/objects/" + print + "?case=" + grown.Case + "&series=node-5%2F"
 	s.run(t, []scenario{
 		{name: "families alone without the kind", path: "/fleet", status: 200, want: []string{"pool.(*Session).read", "object types"}, never: []string{print}},
-		{name: "the page says what grew most", path: "/fleet?kind=object", status: 200, want: []string{"*pool.Session grew most: +40 on 5 hosts", "No object type is new since yesterday", "Object types over all hosts", "objects of example.org/pool.(*Session)", "/fleet/" + print}},
+		{name: "the page says what grew most", path: "/fleet?kind=object", status: 200, want: []string{"pool.Session objects grew most: +40 on 5 hosts", "No object type is new since yesterday", "Object types over all hosts", "objects of example.org/pool.(*Session)", "/fleet/" + print}},
 		{name: "words", path: "/fleet?kind=object&q=example.org", status: 200, want: []string{print}},
 		{name: "words of nothing", path: "/fleet?kind=object&q=nowhere", status: 200, want: []string{"No object type fits", "shows such object types"}},
 		{name: "as figures", path: "/fleet.csv?kind=object", status: 200, want: []string{"object,", "*pool.Session," + print + ",40,5,"}},

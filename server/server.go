@@ -205,7 +205,7 @@ func (s *Server) openRooms() {
 		Store: cfg.Store, Accounts: cfg.Store.Accounts(), Volume: cfg.Blobs, Respond: s.respond, Access: s.access, Catalogue: s.catalogue, UploadLimit: cfg.UploadLimit,
 		Reserved: intake.Spare, Budget: cfg.Budget, Samples: sampleViews(cfg.Samples), KnowledgeDir: cfg.KnowledgeDir, Script: cfg.Script, Now: cfg.Now, Keep: cfg.Keep,
 	})
-	s.api = api.New(api.Config{Store: cfg.Store, Aliases: s.pages.Aliases, Keep: cfg.Keep, Respond: s.respond, Sender: s.access.SenderKey, BaseURL: cfg.BaseURL, Now: cfg.Now})
+	s.api = api.New(api.Config{Store: cfg.Store, Pages: s.pages, Keep: cfg.Keep, Respond: s.respond, Sender: s.access.SenderKey, BaseURL: cfg.BaseURL, Now: cfg.Now})
 	s.account = account.New(account.Config{Respond: s.respond, Access: s.access})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ type FleetFamily struct {
 }
 
 // Fleet returns families with the hosts and series that showed them since a time, ranked.
-// It leaves out snapshots without a time.
+// It leaves out snapshots without a time, and samples.
 func (s *Store) Fleet(ctx context.Context, q FleetQuery) (out Fleet, err error) {
 	words := splitQuery(s.engine.lower(q.Text))
 	if strings.TrimSpace(q.Text) != "" && len(words) == 0 || q.Limit <= 0 {
@@ -157,7 +158,7 @@ ranked AS (
 aged AS MATERIALIZED (
     SELECT ranked.*, CASE WHEN first >= ?5 AND (
         SELECT min(p.first) FROM family_span p
-        WHERE p.fingerprint = ranked.fingerprint AND p.case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')
+        WHERE p.fingerprint = ranked.fingerprint AND p.case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '' OR sample <> '')
     ) >= ?5 THEN 1 ELSE 0 END AS fresh
     FROM ranked
 ),
@@ -179,7 +180,48 @@ ORDER BY rank`
 // Objects are no families: they are chosen by their kind alone. An OR would leave the order of
 // the primary key.
 const fleetChosenSQL = `last >= ?2 AND fingerprint >= ?3 AND fingerprint < ?4 AND fingerprint NOT BETWEEN ?9 AND ?10
-      AND case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '')`
+      AND case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '' OR sample <> '')`
+
+// FleetDay is by how much a family grew on a host, in the series that were seen last on a day.
+type FleetDay struct {
+	Fingerprint, Host string
+	Day               time.Time
+	Growth            int
+}
+
+// mostFleetDays bounds them.
+const mostFleetDays = 2000
+
+// FleetDays returns what grew of a few families since a time, by host and day, most first and at
+// most two thousand. A series counts whole on the day of its last capture.
+func (s *Store) FleetDays(ctx context.Context, fingerprints []string, since time.Time) (out []FleetDay, err error) {
+	list, err := json.Marshal(append([]string{}, fingerprints...))
+	if err != nil {
+		return nil, err
+	}
+	err = s.read(ctx, "adding up growth by hosts and days", func(tx *sql.Tx) error {
+		out, err = collect(ctx, tx, func(rows *sql.Rows) (x FleetDay, err error) {
+			var day int64
+			err = rows.Scan(&x.Fingerprint, &x.Host, &day, &x.Growth)
+			x.Day = time.Unix(day*secondsOfDay, 0).UTC()
+			return x, err
+		}, fleetDaysSQL, string(list), since.UnixMicro(), mostFleetDays)
+		return err
+	})
+	return out, err
+}
+
+const secondsOfDay = 24 * 60 * 60
+
+const fleetDaysSQL = `
+SELECT p.fingerprint, p.host, p.last / 86400000000 AS day, sum(` + growthSQL + `) AS growth
+FROM json_each(?1) word
+CROSS JOIN family_span p ON p.fingerprint = word.value
+WHERE p.last >= ?2 AND p.case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '' OR sample <> '')
+GROUP BY p.fingerprint, p.host, day
+HAVING sum(` + growthSQL + `) > 0
+ORDER BY growth DESC, p.fingerprint, p.host, day
+LIMIT ?3`
 
 // The list of words is empty.
 const withoutWordsSQL = ` AND CAST(?1 AS TEXT) = '[]'`
@@ -257,7 +299,7 @@ WITH chosen AS MATERIALIZED (
     SELECT p.*
     FROM family_span p
     CROSS JOIN cases c ON c.seq = p.case_seq
-    WHERE p.fingerprint = ?1 AND p.last >= ?2 AND c.deleting = ''
+    WHERE p.fingerprint = ?1 AND p.last >= ?2 AND c.deleting = '' AND c.sample = ''
     ORDER BY p.last DESC, p.series_seq
     LIMIT ?3
 )

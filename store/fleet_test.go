@@ -155,6 +155,15 @@ func TestTheFleetIsChosenAndSorted(t *testing.T) {
 			wantEqual(t, c.total, got.Total)
 		})
 	}
+	days := must[[]FleetDay](t)(f.FleetDays(f.ctx, []string{prober, "g1:none"}, november(1)))
+	midnight := func(day int) time.Time { return november(day).Truncate(24 * time.Hour) }
+	wantEqual(t, []FleetDay{{prober, "node-a", midnight(20), 20}, {prober, "", midnight(21), 2}}, days)
+	f.exec(`UPDATE cases SET sample = 'x' WHERE title = 'node-a'`)
+	wantEqual(t, FleetFamily{Hosts: 2, Unnamed: 1, Series: 3, Growth: -3 + 0 + 2, First: november(20), Last: november(21)}, f.fleet(nil).row(prober))
+	wantEqual(t, 1, len(must[[]FleetDay](t)(f.FleetDays(f.ctx, []string{prober}, november(1)))))
+	_, series, _, err := f.FleetSeries(f.ctx, prober, november(1))
+	f.ok(err)
+	wantEqual(t, 3, len(series))
 }
 
 func TestAFamilyIsReadOverItsSeries(t *testing.T) {

@@ -40,9 +40,9 @@ func TestFleetPrintsWhatAServerRanks(t *testing.T) {
 		status      int
 	}{
 		{"families by growth", nil, []string{"grew most: +8 on 1 host.", "GROWTH", leak}, nil, 0},
-		{"families by hosts", []string{"--sort", "hosts"}, []string{"is on most hosts: 1."}, nil, 0},
-		{"new ones", []string{"--new"}, []string{"1 family is new since yesterday", leak}, nil, 0},
-		{"words of nothing", []string{"--find", "nowhere"}, []string{"No family fits"}, []string{leak, "GROWTH"}, 0},
+		{"families by hosts", []string{"--sort", "hosts"}, []string{"are on most hosts: 1."}, nil, 0},
+		{"new ones", []string{"--new"}, []string{"1 group is new since yesterday", leak}, nil, 0},
+		{"words of nothing", []string{"--find", "nowhere"}, []string{"No group fits"}, []string{leak, "GROWTH"}, 0},
 		{"one family", []string{leak}, []string{"grew by 8 on 1 host", "node-17", "+8"}, []string{"differs"}, 0},
 		{"a family of nobody", []string{"g1:none"}, []string{"no host shows this family", "--days 365"}, nil, 2},
 		{"types of objects, of which the dumps have none", []string{"--kind", "object"}, []string{"No object type fits", "No object type is new"}, []string{leak, "GROWTH"}, 0},

@@ -33,8 +33,8 @@ type Config struct {
 	Respond *response.Responder
 	// Keep is the policy of retention for cases without one of their own.
 	Keep store.Retention
-	// Aliases are what words of a search stand for.
-	Aliases store.Aliases
+	// Pages know what people call things.
+	Pages *page.Service
 	// Sender is whose requests are counted together.
 	Sender func(*http.Request) (string, error)
 	// BaseURL is the address of the server behind a proxy, for the description.

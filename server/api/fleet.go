@@ -22,7 +22,7 @@ func (s *Service) FleetAPI(w http.ResponseWriter, r *http.Request) {
 		s.respond.FailAPI(w, r, err)
 		return
 	}
-	q.Offset = (choice.Page - 1) * q.Limit
+	q.Aliases, q.Offset = s.cfg.Pages.Aliases, (choice.Page-1)*q.Limit
 	found, err := s.store.Fleet(r.Context(), q)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
@@ -43,7 +43,7 @@ func (s *Service) FleetAPI(w http.ResponseWriter, r *http.Request) {
 		Link          string        `json:"link"`
 		URL           string        `json:"url"`
 	}
-	title, fresh := page.FleetSentences(choice, found)
+	title, fresh := s.cfg.Pages.FleetSentences(choice, found)
 	out := struct {
 		Sentence string   `json:"sentence"`
 		Fresh    string   `json:"new_sentence"`
@@ -72,7 +72,7 @@ func (s *Service) FleetAPI(w http.ResponseWriter, r *http.Request) {
 // over all hosts, or one type of objects.
 func (s *Service) FleetFamilyAPI(w http.ResponseWriter, r *http.Request) {
 	limit, limitErr := response.LimitOf(r.URL.Query())
-	in, err := page.FleetOf(r.Context(), s.store, response.PathValue(r, "fingerprint"), r.URL.Query(), s.cfg.Now())
+	in, err := page.FleetOf(r.Context(), s.store, s.cfg.Pages.Nouns(), response.PathValue(r, "fingerprint"), r.URL.Query(), s.cfg.Now())
 	if err = cmp.Or(limitErr, err); err != nil {
 		s.respond.FailAPI(w, r, err)
 		return

@@ -155,7 +155,7 @@ func (s *Service) SearchAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// One result more than the limit shows that there is another page.
-	found, err := s.store.SearchFunctions(r.Context(), query, s.cfg.Aliases, limit+1, (page-1)*limit)
+	found, err := s.store.SearchFunctions(r.Context(), query, s.cfg.Pages.Aliases, limit+1, (page-1)*limit)
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return

@@ -58,44 +58,46 @@ func FleetChoice(query url.Values, now time.Time) (c view.FleetChoice, q store.F
 	return c, q, nil
 }
 
-// FleetSentences are what is said of a page of families: which one is the first, and how many
-// are new.
-func FleetSentences(c view.FleetChoice, found store.Fleet) (title, fresh string) {
-	var first store.FleetFamily
-	if found.First != nil {
-		first = *found.First
+// FleetSentences are what is said of a page of families: what grew most, and how many are new.
+func (s *Service) FleetSentences(c view.FleetChoice, found store.Fleet) (title, fresh string) {
+	things := fleetThings(s.Nouns(), found.Families, c)
+	if c.Page > 1 && found.First != nil {
+		things = fleetThings(s.Nouns(), []store.FleetFamily{*found.First}, c)
+	}
+	var first view.FleetThing
+	if len(things) > 0 {
+		first = things[0]
 	}
 	kind := analysis.Kind(c.Kind)
-	return wording.FleetTitle(kind, first.Family.Title, first.Growth, first.Hosts, first.Unnamed, c.Days, c.Sort == "hosts"), wording.FleetNew(kind, found.New)
+	return wording.FleetTitle(kind, first.Words, first.Growth, first.Hosts, first.Unnamed, c.Days, c.Sort == "hosts"), wording.FleetNew(kind, found.New)
 }
 
-// Fleet ranks the families over all hosts.
+// Fleet ranks what grew over all hosts.
 func (s *Service) Fleet(w http.ResponseWriter, r *http.Request) {
 	choice, q, err := FleetChoice(r.URL.Query(), s.now())
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
+	q.Aliases = s.Aliases
 	found, err := s.store.Fleet(r.Context(), q)
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return
 	}
-	in := view.FleetInput{Choice: choice, Total: found.Total, New: found.New}
-	in.Title, in.Fresh = FleetSentences(choice, found)
-	for _, f := range found.Families {
-		in.Families = append(in.Families, view.FleetFamily{
-			Title: f.Family.Title, Type: f.Family.ObjectType(), Kind: f.Family.Kind, Fingerprint: f.Family.Fingerprint, Hosts: f.Hosts, Unnamed: f.Unnamed, Series: f.Series,
-			Growth: f.Growth, First: f.First, Last: f.Last, New: f.New,
-		})
+	in := view.FleetInput{Choice: choice, Total: found.Total, New: found.New, Families: len(found.Families), Things: fleetThings(s.Nouns(), found.Families, choice)}
+	in.Title, in.Fresh = s.FleetSentences(choice, found)
+	if in.Heat, err = s.fleetHeat(r.Context(), in.Things, choice, q.Since); err != nil {
+		s.respond.Fail(w, r, err)
+		return
 	}
 	v := view.NewFleet(in)
 	_, suffix := response.Twin(r.URL.Path)
 	s.fleetTwin(w, r, suffix, "fleet", v, func(w io.Writer) error {
 		head := []string{"kind", "family", "fingerprint", "growth", "hosts", "unnamed_series", "series", "first_seen", "last_seen", "new"}
-		rows := make([][]any, len(in.Families))
-		for i, f := range in.Families {
-			rows[i] = []any{string(f.Kind), f.Title, f.Fingerprint, f.Growth, f.Hosts, f.Unnamed, f.Series, &f.First, &f.Last, strconv.FormatBool(f.New)}
+		rows := make([][]any, len(found.Families))
+		for i, f := range found.Families {
+			rows[i] = []any{string(f.Family.Kind), f.Family.Title, f.Family.Fingerprint, f.Growth, f.Hosts, f.Unnamed, f.Series, &f.First, &f.Last, strconv.FormatBool(f.New)}
 		}
 		return report.SheetCSV(w, head, rows)
 	})
@@ -136,7 +138,7 @@ type FleetSeriesStore interface {
 }
 
 // FleetOf is a family over all hosts, of the days of the query.
-func FleetOf(ctx context.Context, from FleetSeriesStore, fingerprint string, query url.Values, now time.Time) (view.FleetFamilyInput, error) {
+func FleetOf(ctx context.Context, from FleetSeriesStore, nouns report.Nouns, fingerprint string, query url.Values, now time.Time) (view.FleetFamilyInput, error) {
 	choice, q, err := FleetChoice(query, now)
 	if err != nil {
 		return view.FleetFamilyInput{}, err
@@ -165,7 +167,8 @@ func FleetOf(ctx context.Context, from FleetSeriesStore, fingerprint string, que
 		}
 	}
 	out.Named = len(named)
-	out.Sentence = wording.FleetFamily(family.Title, growth, out.Named, unnamed, choice.Days)
+	things, _ := report.ThingsFirst(nouns, &family)
+	out.Sentence = wording.FleetFamily(things, growth, out.Named, unnamed, choice.Days)
 	return out, nil
 }
 
@@ -307,7 +310,7 @@ func fleetVersions(processes []view.FleetHost) (out []view.FleetVersion) {
 // FleetFamily shows one family over all hosts.
 func (s *Service) FleetFamily(w http.ResponseWriter, r *http.Request) {
 	fingerprint, suffix := response.Twin(response.PathValue(r, "fingerprint"))
-	in, err := FleetOf(r.Context(), s.store, fingerprint, r.URL.Query(), s.now())
+	in, err := FleetOf(r.Context(), s.store, s.Nouns(), fingerprint, r.URL.Query(), s.now())
 	if err != nil {
 		s.respond.Fail(w, r, err)
 		return

@@ -121,12 +121,12 @@ func TestVersionsAreCountedByVerdict(t *testing.T) {
 type largeFamily bool
 
 func (cut largeFamily) FleetSeries(context.Context, string, time.Time) (analysis.Family, []store.FleetSeries, bool, error) {
-	return analysis.Family{Title: "worker"}, []store.FleetSeries{{Host: "a"}, {Host: "b"}}, bool(cut), nil
+	return analysis.Family{Kind: analysis.KindGoroutine, Title: "worker"}, []store.FleetSeries{{Host: "a"}, {Host: "b"}}, bool(cut), nil
 }
 
 func TestAPageSaysThatOlderSeriesAreLeftOut(t *testing.T) {
 	for _, cut := range []bool{false, true} {
-		in, err := FleetOf(t.Context(), largeFamily(cut), "g1:0", nil, time.Now())
+		in, err := FleetOf(t.Context(), largeFamily(cut), nil, "g1:0", nil, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

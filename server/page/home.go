@@ -171,10 +171,10 @@ func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 }
 
 // Aliases are the functions and types that people call by words with a word in it.
-func (s *Service) Aliases(word string) []string { return report.AliasesOf(s.nouns(), word) }
+func (s *Service) Aliases(word string) []string { return report.AliasesOf(s.Nouns(), word) }
 
-// nouns are what people call things.
-func (s *Service) nouns() report.Nouns {
+// Nouns are what people call things.
+func (s *Service) Nouns() report.Nouns {
 	known, _ := s.catalogue.Current()
 	list, _ := report.NounsOf(known)
 	return list
@@ -182,7 +182,7 @@ func (s *Service) nouns() report.Nouns {
 
 func (s *Service) groupHits(found []store.FamilyHit) []view.Hit {
 	var out []view.Hit
-	nouns := s.nouns()
+	nouns := s.Nouns()
 	slices.SortStableFunc(found, func(a, b store.FamilyHit) int {
 		return analysis.Verdict(cmp.Or(a.Verdict, string(analysis.Stable))).Rank() - analysis.Verdict(cmp.Or(b.Verdict, string(analysis.Stable))).Rank()
 	})
@@ -197,7 +197,7 @@ func (s *Service) groupHits(found []store.FamilyHit) []view.Hit {
 			continue
 		}
 		hit := view.NewFunctionHit(f.Family.Title, seen, address, f.Verdict)
-		if things, called := report.Things(nouns, &f.Family); called {
+		if things, called := report.ThingsFirst(nouns, &f.Family); called {
 			hit.Things = view.Visible(things)
 		}
 		out = append(out, hit)

@@ -18,6 +18,7 @@ type Store interface {
 	Cases(ctx context.Context, q store.CaseQuery) (cases []store.CountedCase, total int, err error)
 	SearchFunctions(ctx context.Context, query string, aliases store.Aliases, limit, offset int) (store.SearchResult, error)
 	Fleet(ctx context.Context, q store.FleetQuery) (store.Fleet, error)
+	FleetDays(ctx context.Context, fingerprints []string, since time.Time) ([]store.FleetDay, error)
 	FleetSeriesStore
 	PlanRetention(ctx context.Context, keep store.Retention, caseID string) ([]store.CaseRetained, error)
 }

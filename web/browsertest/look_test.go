@@ -117,6 +117,10 @@ func everyPage(t *testing.T, base string) []sight {
 		{"knowledge-found", "/knowledge?q=spdystream"},
 		{"help", "/help"},
 		{"search", "/search?q=housekeeping"},
+		{"fleet", "/fleet?days=3650"},
+		{"fleet-objects", "/fleet?kind=object&days=3650"},
+		{"fleet-none", "/fleet?q=nosuchword"},
+		{"fleet-family", "/fleet/" + family["goroutine"] + "?days=3650"},
 		{"search-hosts", "/search?q=realnode1"},
 		{"search-none", "/search?q=nosuchword"},
 	}

@@ -22,7 +22,7 @@ func NewError(status int, f *analysis.Fault, id string) Page {
 	if hint == "" && status >= 500 {
 		hint = "try again; if it stays, give the operator of this server the id below"
 	}
-	v := Page{Shell: Shell{Title: what, Crumbs: []Link{{"Cases", "/"}}, Here: "Refused"}}
+	v := Page{Shell: Shell{Title: what, Section: "error", Crumbs: []Link{{"Cases", "/"}}, Here: refusal(status)}}
 	said := document.Terms{Look: "said"}
 	add := func(name, value string, look document.Look) {
 		if value != "" {
@@ -39,4 +39,17 @@ func NewError(status int, f *analysis.Fault, id string) Page {
 		document.Paragraph{Look: "act", Text: document.Text{document.LinkButton("btn", "/", "All cases")}},
 	)
 	return v
+}
+
+// refusal is the kind of an answer in two words.
+func refusal(status int) string {
+	switch {
+	case status == http.StatusNotFound, status == http.StatusGone:
+		return "Not found"
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return "Not allowed"
+	case status >= 500:
+		return "Not answered"
+	}
+	return "Not accepted"
 }

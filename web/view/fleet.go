@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"leakdiff/analysis"
@@ -26,20 +27,56 @@ type FleetChoice struct {
 type FleetInput struct {
 	Choice       FleetChoice
 	Title, Fresh string
-	Families     []FleetFamily
-	// Total counts the families on all pages, New the new ones.
-	Total, New int
+	Things       []FleetThing
+	Heat         FleetHeat
+	// Families counts the families on the page, Total those on all pages, New the new ones.
+	Families, Total, New int
 }
 
-// FleetFamily is one row of the ranked list.
-type FleetFamily struct {
-	Title, Fingerprint string
-	// Type is that of an object type with its import path.
-	Type                           string
-	Kind                           analysis.Kind
+// FleetThing is one row of the ranked list: the families that people call the same.
+type FleetThing struct {
+	// Words name it, with a capital letter. Called says that people call it so.
+	Words                          string
+	Called                         bool
+	Families                       []FleetFamily
 	Hosts, Unnamed, Series, Growth int
 	New                            bool
 	First, Last                    time.Time
+}
+
+// Counted are the families whose growth is that of the thing.
+func (x *FleetThing) Counted() []FleetFamily {
+	var out []FleetFamily
+	most := 0
+	for i, f := range x.Families {
+		if f.Kind == analysis.KindDescriptor {
+			out = append(out, f)
+		}
+		if f.Growth > x.Families[most].Growth {
+			most = i
+		}
+	}
+	if len(out) == 0 {
+		out = x.Families[most : most+1]
+	}
+	return out
+}
+
+// URL leads to the family of a thing, empty where there are several.
+func (x *FleetThing) URL(c FleetChoice) string {
+	if len(x.Families) > 1 {
+		return ""
+	}
+	return x.Families[0].address(c)
+}
+
+// FleetFamily is a family of a row.
+type FleetFamily struct {
+	Title, Fingerprint string
+	// Type is that of an object type with its import path.
+	Type   string
+	Kind   analysis.Kind
+	Growth int
 }
 
 // FleetKinds are the kinds that the fleet ranks.
@@ -93,7 +130,7 @@ func (c FleetChoice) neighbours(base string, total int) document.Blocks {
 
 // NewFleet makes the ranked list of families over all hosts. The caller adds the engine line.
 func NewFleet(in FleetInput) Page {
-	v := Page{Shell: Shell{Title: "Fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}}, Here: "Fleet"}}
+	v := Page{Shell: Shell{Title: "Fleet", Section: "fleet", Sheet: "inventory", Crumbs: []Link{{"Cases", "/"}}, Here: "Fleet"}}
 	v.Shell.Twins = fleetTwins(in.Choice, "/fleet")
 	v.Body.Title(Visible(in.Title) + ".")
 	fresh := document.Blocks{document.Paragraph{Look: "lead", Text: document.Words(in.Fresh)}}
@@ -107,16 +144,17 @@ func NewFleet(in FleetInput) Page {
 	one, many := wording.Ranked(analysis.Kind(in.Choice.Kind))
 	label := wording.Capital(many) + " over all hosts"
 	section := document.NewSection("ranked", label, in.shown())
-	if len(in.Families) == 0 {
-		section.Say("empty", "No capture of these days shows such "+many+". More days or fewer words find more.")
+	if len(in.Things) == 0 {
+		section.Say("empty", "No capture of these days shows such "+many+". More days or fewer words find more. Samples are left out.")
 		v.Body.Add(section)
 		return v
 	}
-	table := document.Table{Look: "data fleet", Label: label, Caption: wording.Capital(many) + " with their growth, hosts and days",
+	v.Body.Add(in.Heat.section()...)
+	table := document.Table{Look: "data fleet", Label: "List of " + many, Caption: wording.Capital(many) + " with their growth, hosts and days",
 		Head: []document.Cell{{Words: "Growth", Look: document.Figured}, {Words: "Hosts", Look: document.Figured}, {Words: wording.Capital(one)}, {Words: "Series", Look: document.Figured}, {Words: "Last seen"}}}
 	part := document.Part{}
-	for _, f := range in.Families {
-		part.Rows = append(part.Rows, f.row(in.Choice))
+	for i := range in.Things {
+		part.Rows = append(part.Rows, in.Things[i].row(in.Choice))
 	}
 	table.Parts = []document.Part{part}
 	section.Add(table)
@@ -133,40 +171,75 @@ func fleetTwins(c FleetChoice, base string) []Link {
 
 // shown says which part of the list stands on the page.
 func (in *FleetInput) shown() string {
-	if in.Total <= len(in.Families) {
-		return wording.Number(int64(in.Total))
+	out := wording.Number(int64(in.Total))
+	if in.Total > in.Families {
+		first := (in.Choice.Page-1)*perFleetPage + 1
+		out = fmt.Sprintf("%s to %s of %s", wording.Number(int64(first)), wording.Number(int64(first+in.Families-1)), out)
 	}
-	first := (in.Choice.Page-1)*perFleetPage + 1
-	return fmt.Sprintf("%s to %s of %s", wording.Number(int64(first)), wording.Number(int64(first+len(in.Families)-1)), wording.Number(int64(in.Total)))
+	if len(in.Things) < in.Families {
+		out += ", the same things in one row"
+	}
+	return out
 }
 
-func (f *FleetFamily) row(c FleetChoice) document.Row {
+func (x *FleetThing) row(c FleetChoice) document.Row {
+	text, below := x.name(c)
+	if x.New {
+		text = append(text, document.Plain(" "), document.Marked(document.Verdict, "new"))
+	}
+	text = append(text, document.Plain(" "), below)
+	hosts := document.Text{document.Plain(wording.Number(int64(x.Hosts)))}
+	if x.Unnamed > 0 {
+		hosts = append(hosts, document.Plain(" "), document.Marked("sub", "+"+wording.Number(int64(x.Unnamed))+" unnamed"))
+	}
+	return document.Row{Cells: []document.Cell{
+		{Look: document.Figured, Text: document.Text{deltaSpan(x.Growth, true)}}, {Look: "num nowrap", Text: hosts}, {Header: true, Text: text},
+		{Look: document.Figured, Words: wording.Number(int64(x.Series))}, {Look: "nowrap", Text: document.Text{document.Plain(wording.Minute(x.Last) + " "), document.Marked("sub", "since "+wording.Minute(x.First))}},
+	}}
+}
+
+// mostParts is how many families of a thing are named.
+const mostParts = 4
+
+func (f *FleetFamily) address(c FleetChoice) string {
 	of := FleetChoice{Days: c.Days}
+	return of.address("/fleet/" + url.PathEscape(f.Fingerprint))
+}
+
+// name names a thing by what people call it, before the function if it is one family. Below it
+// stand the kind of that one, or the families.
+func (x *FleetThing) name(c FleetChoice) (text document.Text, below document.Span) {
+	if len(x.Families) > 1 {
+		return document.Text{document.Marked(document.Strong, Visible(x.Words))}, x.parts(c)
+	}
+	f := &x.Families[0]
 	members := kindWord(f.Kind, 2)
 	if f.Type != "" && f.Type != f.Title {
 		members += " of " + f.Type
 	}
-	hit := NewFunctionHit(f.Title, members, of.address("/fleet/"+url.PathEscape(f.Fingerprint)), "")
-	name := document.Span{URL: hit.URL, Look: document.Strong, Text: hit.Name}
-	if hit.Path != "" {
-		name.Look, name.Text = document.Function, hit.Path+hit.Name
+	hit := NewHit(f.Title, members, f.address(c), "")
+	if f.Kind != analysis.KindDescriptor && f.Kind != analysis.KindWatch {
+		hit = NewFunctionHit(f.Title, members, f.address(c), "")
 	}
-	text := document.Text{name}
-	if hit.Aside != "" {
-		text = append(text, document.Plain(" "), document.Marked("via", hit.Aside))
+	if x.Called && hit.Path != "" {
+		hit.Things = Visible(x.Words)
 	}
-	if f.New {
-		text = append(text, document.Plain(" "), document.Marked(document.Verdict, "new"))
+	return hit.line(), document.Marked("sub", hit.Text)
+}
+
+// parts lists the families of a thing with their growth.
+func (x *FleetThing) parts(c FleetChoice) document.Span {
+	out := document.Made("sub")
+	for i, f := range x.Families[:min(len(x.Families), mostParts)] {
+		if i > 0 {
+			out.Inside = append(out.Inside, document.Plain(", "))
+		}
+		out.Inside = append(out.Inside, document.LinkTo(f.address(c), Visible(arrow(f.Title))), document.Plain(" "+wording.Signed(f.Growth)))
 	}
-	text = append(text, document.Plain(" "), document.Marked("sub", hit.Text))
-	hosts := document.Text{document.Plain(wording.Number(int64(f.Hosts)))}
-	if f.Unnamed > 0 {
-		hosts = append(hosts, document.Plain(" "), document.Marked("sub", "+"+wording.Number(int64(f.Unnamed))+" unnamed"))
+	if more := len(x.Families) - mostParts; more > 0 {
+		out.Inside = append(out.Inside, document.Plain(" and "+wording.Number(int64(more))+" more"))
 	}
-	return document.Row{Cells: []document.Cell{
-		{Look: document.Figured, Text: document.Text{deltaSpan(f.Growth, true)}}, {Look: "num nowrap", Text: hosts}, {Header: true, Text: text},
-		{Look: document.Figured, Words: wording.Number(int64(f.Series))}, {Look: "nowrap", Text: document.Text{document.Plain(wording.Minute(f.Last) + " "), document.Marked("sub", "since "+wording.Minute(f.First))}},
-	}}
+	return out
 }
 
 // form chooses the families.
@@ -174,7 +247,7 @@ func (c FleetChoice) form() document.Form {
 	label := func(id, text string) document.Label {
 		return document.Label{Look: "vh", For: document.ID(id), Blocks: document.Blocks{document.Words(text)}}
 	}
-	kinds := []document.Choice{{Value: "", Text: "all families"}}
+	kinds := []document.Choice{{Value: "", Text: "all groups"}}
 	for _, k := range analysis.Kinds() {
 		kinds = append(kinds, document.Choice{Value: string(k), Text: kindWord(k, 2)})
 	}
@@ -188,9 +261,9 @@ func (c FleetChoice) form() document.Form {
 	for _, n := range known {
 		days = append(days, document.Choice{Value: strconv.Itoa(n), Text: wording.Plain(n, "day", "days")})
 	}
-	form := document.Form{Look: "tools", Label: "Families", Action: "/fleet", Blocks: document.Blocks{
-		label("fq", "Words of a function, attribute or fingerprint"),
-		document.Field{Look: "field grow", ID: "fq", Name: "q", Type: "search", Value: Visible(c.Text), Placeholder: "prober.(*worker).run"},
+	form := document.Form{Look: "tools", Label: "Fleet", Action: "/fleet", Blocks: document.Blocks{
+		label("fq", "Words of a thing, function, attribute or fingerprint"),
+		document.Field{Look: "field grow", ID: "fq", Name: "q", Type: "search", Value: Visible(c.Text), Placeholder: "probe workers, worker.run"},
 		label("fsort", "Sort by"),
 		document.Select{ID: "fsort", Name: "sort", Value: c.Sort, Groups: []document.Choices{{List: []document.Choice{{Value: "", Text: "most growth first"}, {Value: "hosts", Text: "most hosts first"}}}}},
 		label("fkind", "Kind"),
@@ -245,11 +318,13 @@ type FleetVersion struct {
 // line.
 func NewFleetFamily(in FleetFamilyInput) Page {
 	one, _ := wording.Ranked(in.Kind)
-	v := Page{Shell: Shell{Title: Visible(in.Title) + ", fleet", Section: "fleet", Crumbs: []Link{{"Cases", "/"}, {"Fleet", "/fleet"}}, Here: "One " + one}}
+	v := Page{Shell: Shell{Title: Visible(in.Title) + ", fleet", Section: "fleet", Sheet: "inventory", Crumbs: []Link{{"Cases", "/"}, {"Fleet", "/fleet"}}, Here: "One " + one}}
 	v.Shell.Twins = fleetTwins(in.Choice, "/fleet/"+url.PathEscape(in.Fingerprint))
 	v.Body.Title(Visible(in.Sentence) + ".")
 	if in.Type != "" && in.Type != in.Title {
 		v.Body.Say("note", "In full "+Visible(in.Type)+".")
+	} else if function, _ := splitTitle(in.Title); !strings.Contains(in.Sentence, function) {
+		v.Body.Say("note", "The group is "+Visible(arrow(in.Title))+".")
 	}
 	if in.Odd != "" {
 		v.Body.Say("lead", Visible(in.Odd))
@@ -283,7 +358,7 @@ func (in *FleetFamilyInput) ranked() document.Section {
 		out.Say("empty", "This page is after the last one.")
 		return out
 	}
-	table := document.Table{Look: "data", Label: label, Caption: "Hosts with the growth of the " + one, Numeric: 1,
+	table := document.Table{Look: "data", Label: "List of hosts", Caption: "Hosts with the growth of the " + one, Numeric: 1,
 		Head: []document.Cell{{Words: "Host"}, {Words: "Verdict"}, {Words: "Growth", Look: document.Figured}, {Words: "Rate", Look: document.Figured}, {Words: "Now", Look: document.Figured}, {Words: "Version"}, {Words: "First seen"}, {Words: "Last seen"}}}
 	part := document.Part{}
 	for i := range rows {

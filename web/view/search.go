@@ -110,7 +110,7 @@ func (h *Hit) line() document.Text {
 	}
 	out := document.Text{name}
 	if h.Things != "" {
-		out = append(document.Text{document.Span{URL: h.URL, Look: document.Strong, Text: capital(h.Things)}, document.Plain(" ")}, name)
+		out = append(document.Text{document.Span{URL: h.URL, Look: document.Strong, Text: h.Things}, document.Plain(" ")}, name)
 		out[2].URL = ""
 	}
 	if h.Aside != "" {

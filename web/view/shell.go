@@ -28,7 +28,8 @@ type Shell struct {
 	Here   string
 	// Actions stand right of the crumbs, for example the Markdown twin.
 	Actions []Link
-	// Section is the navigation entry that is current: cases, search, help.
+	// Section is the navigation entry that is current: cases, fleet, knowledge, search, help, or
+	// error. Pages without one have no link to the fleet: stored ones are from before it.
 	Section string
 	// Sheet is the style sheet of the page: home, inventory, or empty for the one that
 	// results have.

@@ -28,6 +28,12 @@ func Things(nouns Nouns, f *analysis.Family) (things string, called bool) {
 	return named.all(), nounOf(nouns, &seen, cmp.Or(name.Function, f.Title)) != nil
 }
 
+// ThingsFirst is Things for the beginning of a sentence.
+func ThingsFirst(nouns Nouns, f *analysis.Family) (things string, called bool) {
+	things, called = Things(nouns, f)
+	return capital(things), called
+}
+
 // AliasesOf returns the functions and types that people call by words with a word in it: of
 // "probe" prober.(*worker).
 func AliasesOf(nouns Nouns, word string) []string {

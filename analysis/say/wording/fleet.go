@@ -6,33 +6,33 @@ import (
 	"leakdiff/analysis"
 )
 
-// Ranked are the nouns of what the fleet ranks: types of objects, or families of other kinds
-// and of all.
+// Ranked are the nouns of what the fleet ranks: types of objects, or groups of other kinds and of
+// all.
 func Ranked(k analysis.Kind) (one, many string) {
 	if k == analysis.KindObject {
 		return "object type", "object types"
 	}
-	return "family", "families"
+	return "group", "groups"
 }
 
-// FleetTitle says of a list ranked by kind which family is the first one, and why. An empty
-// title is a list without a family.
+// FleetTitle says of a list ranked by kind which things are the first ones, and why. No things are
+// an empty list.
 //
-//	"prober.run grew most: +19 on 2 hosts"
-//	"prober.run is on most hosts: 5000"
-func FleetTitle(k analysis.Kind, title string, growth, hosts, unnamed, days int, byHosts bool) string {
+//	"Probe workers grew most: +19 on 2 hosts"
+//	"Probe workers are on most hosts: 5000"
+func FleetTitle(k analysis.Kind, things string, growth, hosts, unnamed, days int, byHosts bool) string {
 	one, _ := Ranked(k)
 	switch {
-	case title == "":
+	case things == "":
 		return "No " + one + " fits in the series seen in " + lastDays(days)
 	case byHosts && hosts > 0:
-		return title + " is on most hosts: " + Number(int64(hosts))
+		return things + " are on most hosts: " + Number(int64(hosts))
 	case byHosts:
 		return "No series seen in " + lastDays(days) + " names its host"
 	case growth <= 0:
 		return "No " + one + " grew in the series seen in " + lastDays(days)
 	}
-	return title + " grew most: " + Signed(growth) + " " + OnHosts(hosts, unnamed)
+	return things + " grew most: " + Signed(growth) + " " + OnHosts(hosts, unnamed)
 }
 
 func lastDays(n int) string {
@@ -42,15 +42,15 @@ func lastDays(n int) string {
 	return "the last " + Number(int64(n)) + " days"
 }
 
-// OnHosts says on how many hosts something was seen: "on 2 hosts and in 1 series without a
-// host name".
+// OnHosts says on how many hosts something was seen: "on 2 hosts and in 1 series that names
+// no host".
 func OnHosts(hosts, unnamed int) string {
 	var parts []string
 	if hosts > 0 {
 		parts = append(parts, "on "+Plain(hosts, "host", "hosts"))
 	}
 	if unnamed > 0 {
-		parts = append(parts, "in "+Plain(unnamed, "series without a host name", "series without a host name"))
+		parts = append(parts, "in "+Plain(unnamed, "series that names no host", "series that name no host"))
 	}
 	return strings.Join(parts, " and ")
 }
@@ -75,16 +75,16 @@ func FleetNew(k analysis.Kind, n int) string {
 	return Number(int64(n)) + " " + many + " are new since yesterday: no earlier capture shows them."
 }
 
-// FleetFamily says of one family over all hosts how much it grew, and where most.
-func FleetFamily(title string, growth, hosts, unnamed, days int) string {
+// FleetFamily says of the things of one family over all hosts by how much they grew.
+func FleetFamily(things string, growth, hosts, unnamed, days int) string {
 	where := OnHosts(hosts, unnamed) + ", over the series seen in " + lastDays(days)
 	switch {
 	case growth > 0:
-		return title + " grew by " + Number(int64(growth)) + " " + where
+		return things + " grew by " + Number(int64(growth)) + " " + where
 	case growth < 0:
-		return title + " fell by " + Number(int64(-growth)) + " " + where
+		return things + " fell by " + Number(int64(-growth)) + " " + where
 	}
-	return title + " is as large as at first " + where
+	return things + " are as many as at first " + where
 }
 
 // OddVerdict says which host alone ended otherwise than the others.
