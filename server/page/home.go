@@ -147,7 +147,11 @@ func (s *Service) APIPage(w http.ResponseWriter, r *http.Request) {
 func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 	query := strings.TrimSpace(r.URL.Query().Get("q"))
 	var families, cases, processes []view.Hit
+	known := ""
 	if query != "" {
+		catalogue, _ := s.catalogue.Current()
+		entries := view.NewKnowledge(view.KnowledgeInput{Catalogue: catalogue, Query: query})
+		known = entries.Counts()
 		found, err := s.store.SearchFunctions(r.Context(), query, s.Aliases, 100, 0)
 		if err != nil {
 			s.respond.Fail(w, r, err)
@@ -165,7 +169,7 @@ func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 			processes = append(processes, processHit(p))
 		}
 	}
-	v := view.NewSearch(query, families, cases, processes)
+	v := view.NewSearch(query, known, families, cases, processes)
 	v.Shell.Engine = s.respond.Engine()
 	s.respond.Page(w, r, http.StatusOK, page.HTML(v))
 }

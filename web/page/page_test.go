@@ -103,10 +103,10 @@ func pages(name string) map[string]templ.Component {
 	list["gone"] = page.HTML(gone.Page())
 	never := view.NewNoSuchPermalink()
 	list["never"] = page.HTML(never.Page())
-	search := view.NewSearch(name, []view.Hit{view.NewFunctionHit("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run", "0 → 40 in kubelet-probe-leak, 9 snapshots", "/families/g1:6b0f", "leaking")},
+	search := view.NewSearch(name, "1 known leak", []view.Hit{view.NewFunctionHit("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run", "0 → 40 in kubelet-probe-leak, 9 snapshots", "/families/g1:6b0f", "leaking")},
 		[]view.Hit{view.NewHit(name, "24 calls wait for one lock in containerd", "/cases/c1", "leaking")}, nil)
 	list["search"] = page.HTML(search)
-	list["search-none"] = page.HTML(view.NewSearch("nosuch", nil, nil, nil))
+	list["search-none"] = page.HTML(view.NewSearch("nosuch", "", nil, nil, nil))
 	list["error"] = page.HTML(view.NewError(http.StatusRequestEntityTooLarge, &analysis.Fault{What: "The upload is too large", Where: name, Why: "3.1 GB, one upload may have 2.1 GB", Hint: "leave out what is no dump, or pack it"}, "q7w2-0012"))
 	list["help"] = page.HTML(view.NewHelp("http://localhost:8080"))
 	list["frozen"] = within(frozenBody(name), view.Shell{Title: name, Description: "9 snapshots", Engine: engine, Crumbs: []view.Link{{Text: "Cases", URL: "/"}}, Here: "x",
@@ -352,7 +352,7 @@ func TestPagesSayWhatTheyMust(t *testing.T) {
 		"the result of freezing":              {[]string{"shared"}, []string{"ok-3f9c2a7d51", `data-copy="link"`, "https://leakdiff.example/api/v1/permalinks/k7w2hq5nd3xr6vbtamc4zjigps5ay2ef"}, nil},
 		"a permalink that ended":              {[]string{"gone"}, []string{"expired on 19 Feb 2027", "9 snapshots of 2 processes", "Whom to ask"}, nil},
 		"a permalink that never was":          {[]string{"never"}, []string{"no frozen result at this address", "32 characters"}, nil},
-		"a search":                            {[]string{"search"}, []string{`<span class="p">k8s.io/kubernetes/pkg/kubelet/prober.</span><wbr><span class="n">(*worker).run</span>`, "1\u00a0case and 1\u00a0group match"}, nil},
+		"a search":                            {[]string{"search"}, []string{`<span class="p">k8s.io/kubernetes/pkg/kubelet/prober.</span><wbr><span class="n">(*worker).run</span>`, "1\u00a0case and 1\u00a0group match", ">1 known leak</a>."}, nil},
 		"a search that found nothing":         {[]string{"search-none"}, []string{"Nothing matches “nosuch”"}, nil},
 		"a refusal":                           {[]string{"error"}, []string{"413", "3.1 GB", "q7w2-0012", "leave out what is no dump"}, nil},
 		"the help":                            {[]string{"help"}, []string{"cp -r /proc/PID/fdinfo", "possible culprit", "goroutine?debug=2"}, nil},

@@ -339,18 +339,17 @@ func itOrThem(n int) string {
 
 // Knowledge is the page of the catalogue.
 type Knowledge struct {
-	Shell Shell
-	Query string
-	// Summary counts what is shown.
-	Summary, Version string
-	Classes          []ClassAdvice
-	Groups           []KnownGroup
-	Leads            []KnownLeak
-	Normal           []NormalStack
-	Corrections      []Pair
-	Thresholds       []Pair
-	ThresholdNote    string
-	Problems         []Problem
+	Shell         Shell
+	Query         string
+	Version       string
+	Classes       []ClassAdvice
+	Groups        []KnownGroup
+	Leads         []KnownLeak
+	Normal        []NormalStack
+	Corrections   []Pair
+	Thresholds    []Pair
+	ThresholdNote string
+	Problems      []Problem
 	// OwnDir is where own files are read from, Own how many items they hold.
 	OwnDir string
 	// Ours are the programs that readers said are their own.
@@ -415,7 +414,7 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 			k.Thresholds = append(k.Thresholds, Pair{capital(Visible(t.Name)), capital(Visible(t.Text)) + "."})
 		}
 	}
-	k.Summary, k.OwnDir = k.counts(), Visible(in.Dir)
+	k.OwnDir = Visible(in.Dir)
 	for _, x := range c.Ours() {
 		k.Ours = append(k.Ours, Visible(x.Program))
 	}
@@ -428,8 +427,9 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 	return k
 }
 
-// counts says how much there is: "12 classes, 186 known leaks and 134 normal stacks".
-func (k *Knowledge) counts() string {
+// Counts says how much there is: "12 classes, 186 known leaks and 134 normal stacks". It is empty
+// without an entry.
+func (k *Knowledge) Counts() string {
 	var parts []string
 	add := func(n int, one, many string) {
 		if n > 0 {
@@ -439,16 +439,24 @@ func (k *Knowledge) counts() string {
 	add(len(k.Classes), "class", "classes")
 	add(k.published(), "known leak", "known leaks")
 	add(len(k.Normal), "normal stack", "normal stacks")
-	if k.Query == "" {
-		return "The catalogue has " + wording.List(parts, len(parts))
+	if k.Query != "" {
+		add(len(k.Leads), "lead", "leads")
+		add(len(k.Corrections), "saying", "sayings")
+		add(len(k.Thresholds), "rule of thumb", "rules of thumb")
 	}
-	add(len(k.Leads), "lead", "leads")
-	add(len(k.Corrections), "saying", "sayings")
-	add(len(k.Thresholds), "rule of thumb", "rules of thumb")
-	if len(parts) == 0 {
+	return wording.List(parts, len(parts))
+}
+
+// title is Counts in a sentence.
+func (k *Knowledge) title() string {
+	switch all := k.Counts(); {
+	case k.Query == "":
+		return "The catalogue has " + all
+	case all == "":
 		return "Nothing in the catalogue has “" + k.Query + "”"
+	default:
+		return all + " with “" + k.Query + "”"
 	}
-	return wording.List(parts, len(parts)) + " with “" + k.Query + "”"
 }
 
 // published counts the known leaks without the leads.

@@ -18,7 +18,7 @@ const mostOpened = 60
 // searches.
 func (k Knowledge) Page() Page {
 	v := Page{Shell: k.Shell}
-	v.Body.Title(k.Summary)
+	v.Body.Title(k.title())
 	v.Body.Add(k.search())
 	if len(k.Problems) > 0 {
 		v.Body.Add(document.NewSection("h-kp", "Own files that were not understood", "", problemBlock("", k.Problems)))

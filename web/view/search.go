@@ -1,6 +1,7 @@
 package view
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -40,8 +41,8 @@ func NewHit(name, text, url, verdict string) Hit {
 }
 
 // NewSearch makes the page of what was found on the whole server; processes lead to the
-// cases that hold them. The caller adds the shell's engine line.
-func NewSearch(query string, families, cases, processes []Hit) Page {
+// cases that hold them. The caller adds the shell's engine line. known says what the catalogue has of the words, empty for nothing.
+func NewSearch(query, known string, families, cases, processes []Hit) Page {
 	shown := Visible(query)
 	v := Page{Shell: Shell{Title: "Search", Query: shown, Section: "search", Sheet: "inventory", Crumbs: []Link{{"Cases", "/"}}, Here: "Search"}}
 	if query != "" {
@@ -62,6 +63,9 @@ func NewSearch(query string, families, cases, processes []Hit) Page {
 	v.Body.Add(hits("Cases", "found-cases", cases)...)
 	v.Body.Add(hits("Processes", "found-processes", processes)...)
 	v.Body.Add(hits("Groups", "families", families)...)
+	if known != "" {
+		v.Body.Add(document.Paragraph{Look: "apart", Text: document.Text{document.Plain("The catalogue has "), document.LinkTo("/knowledge?q="+url.QueryEscape(query), known), document.Plain(".")}})
+	}
 	return v
 }
 
