@@ -51,6 +51,7 @@ type commands struct {
 	Run       runCommand       `cmd:"" help:"Start a program, capture it until it ends, and print what leaked."`
 	Diff      diffCommand      `cmd:"" help:"Compare two captures group by group."`
 	Export    exportCommand    `cmd:"" help:"Write the answers of files as a site that needs no server."`
+	Redact    redactCommand    `cmd:"" help:"Copy captures without names of hosts, users, pods, paths and the like, before they leave the house."`
 	Follow    followCommand    `cmd:"" help:"Print where one goroutine, thread, descriptor or watch was in each capture."`
 	Push      pushCommand      `cmd:"" help:"Upload files, directories and archives to a server and print the link of what it found."`
 	Fleet     fleetCommand     `cmd:"" help:"Ask a server which families grow most, or are on most hosts."`

@@ -17,6 +17,14 @@ import (
 //go:embed vocabulary.txt
 var vocabularyText string
 
+// formatsText are words of what captures consist of: those that the readers know, of kernel files,
+// listings and virtual machines. Only in captures themselves they reveal nothing.
+//
+//go:embed formats.txt
+var formatsText string
+
+var formats = set(formatsText)
+
 // vocabulary is made when the first result is shared.
 var vocabulary = set(vocabularyText)
 
@@ -91,7 +99,11 @@ func (r *Redactor) settle() {
 		if p.as == free {
 			unknown = append(unknown, phone.FindAllString(p.text, -1)...)
 		}
-		unknown = append(unknown, values(p.text)...)
+		if r.forms == nil || p.as == free {
+			unknown = append(unknown, values(p.text)...)
+		} else {
+			unknown = append(unknown, account.FindAllString(p.text, -1)...) // rows are full of numbers
+		}
 		for _, chunk := range strings.Fields(p.text) {
 			if key := (unknownText{chunk, p.as}); !r.searched[key] {
 				r.searched[key] = true
@@ -248,7 +260,7 @@ func wordsOf(element string) []string {
 }
 
 func (r *Redactor) harmlessWord(word string, as strictness) bool {
-	if r.plain(word) || hour.MatchString(word) {
+	if r.plain(word) || hour.MatchString(word) || r.forms != nil && as == listings && column.MatchString(word) {
 		return true
 	}
 	if m := number.FindStringSubmatch(word); m != nil {
@@ -283,10 +295,13 @@ func (r *Redactor) harmlessWord(word string, as strictness) bool {
 // mark reports one or two letters that name nobody: one letter, a unit, a short word.
 func (r *Redactor) mark(s string) bool {
 	low := strings.ToLower(s)
-	return len(s) < 2 || units()[low] || vocabulary()[low] || plainNames()[low] || rounds()[low] || common()[low] || r.public[low]
+	return len(s) < 2 || units()[low] || vocabulary()[low] || plainNames()[low] || rounds()[low] || common()[low] || r.public[low] || r.forms != nil && formats()[low]
 }
 
 var (
+	// column is a field of a listing: a letter with a number, a number in hex with zeros in front, a
+	// byte in hex.
+	column = expression.Lazy(`^(?:[A-Za-z]\d+|0{3,}[0-9A-Fa-f]+|0[A-F])$`)
 	// units are units beyond the vocabulary.
 	units = set(`µs μs ms ns us kb mb gb tb ki mi gi nd rd th`)
 	// prefixes and suffixes are the letters that a harmless number may have: "t0", "v2",
@@ -311,7 +326,7 @@ func (r *Redactor) plain(word string) bool {
 		return false
 	}
 	for _, ending := range []string{"", "s", "es", "d", "ed", "ing", "ly"} {
-		if stem, ok := strings.CutSuffix(low, ending); ok && (vocabulary()[stem] || plainNames()[stem] || rounds()[stem] || common()[stem] || softwareParts()[stem] || standards()[stem]) {
+		if stem, ok := strings.CutSuffix(low, ending); ok && (vocabulary()[stem] || plainNames()[stem] || rounds()[stem] || common()[stem] || softwareParts()[stem] || standards()[stem] || r.forms != nil && formats()[stem]) {
 			return true
 		}
 	}
@@ -322,7 +337,7 @@ func (r *Redactor) plain(word string) bool {
 // stays.
 func (r *Redactor) hide(element string) {
 	dot := strings.LastIndexByte(element, '.')
-	if !sources()[strings.ToLower(element[dot+1:])] && !pseudonymIn.MatchString(element) {
+	if whole := r.forms == nil || strings.ContainsAny(element, " ") || groups.MatchString(element) && strings.Trim(element, "0123456789 ./,-()+") == ""; whole && !sources()[strings.ToLower(element[dot+1:])] && !pseudonymIn.MatchString(element) {
 		r.hideName(element)
 	}
 	for _, word := range wordsOf(element) {

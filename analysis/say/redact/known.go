@@ -216,6 +216,11 @@ func (r *Redactor) learnEvidence(s string) {
 	if at := strings.Index(s, " /"); at >= 0 {
 		r.learnPath(s[at+1:])
 	}
+	r.learnLine(s)
+}
+
+// learnLine takes a line of a capture, in which other words may follow a path.
+func (r *Redactor) learnLine(s string) {
 	for _, m := range urlHost.FindAllStringSubmatch(s, -1) {
 		r.learnEnd(m[1])
 	}
@@ -290,6 +295,10 @@ var versioned = expression.Lazy(`^v\d+(?:\.\d+){1,2}(?:-?(?:rc|alpha|beta|pre|de
 // learnFile takes the path of a file in an upload. Its directories are named by the
 // sender, the file mostly by the capture.
 func (r *Redactor) learnFile(path string) {
+	if r.forms != nil {
+		r.allow(free, path) // readers understand its words
+		return
+	}
 	parts := strings.Split(shown(path), "/")
 	for _, part := range parts[:len(parts)-1] {
 		if part = strings.TrimSuffix(part, "!"); strings.ContainsFunc(part, unicode.IsLetter) && !versioned.MatchString(part) {
@@ -303,6 +312,10 @@ func (r *Redactor) learnFile(path string) {
 // an upload, a snapshot. A name with only the kind of evidence, the program and the
 // round reveals nothing.
 func (r *Redactor) learnName(name string) {
+	if r.forms != nil {
+		r.allow(free, name)
+		return
+	}
 	name = numbered.ReplaceAllString(strings.ToLower(strings.TrimSpace(shown(name))), "")
 	if r.roundOnly(name) {
 		return
@@ -371,6 +384,9 @@ func (r *Redactor) learnEnd(end string) {
 		return // an address of version 6
 	}
 	name, _, _ := strings.Cut(strings.Trim(strings.ToLower(end), ".-"), ":")
+	if r.forms != nil && strings.Contains(name, ".") && r.allPublic(strings.Split(name, ".")) {
+		return // the name of a class, whose methods must still be found
+	}
 	if strings.Trim(name, "abcdef0123456789.") != "" && !r.public[name] && !plainNames()[name] && !forges()[name] {
 		r.know(Hosts, name)
 	}
@@ -428,7 +444,11 @@ func (r *Redactor) tableNames(t *table, s string) string {
 				continue
 			}
 			b.WriteString(s[done:from])
-			b.WriteString(r.name(rule, words[rule], name))
+			out := r.name(rule, words[rule], name)
+			if r.forms != nil && r.same[name] == "" && !r.probing && r.from == nil && !r.pseudonym(name) {
+				out = r.formed(words[rule], s[from:to], 0) // parts that stay keep their capitals
+			}
+			b.WriteString(out)
 			done, at = to, at+n-1
 			break
 		}

@@ -41,8 +41,11 @@ const (
 // The order matters. Programs come first: a program is not well-known because a package has
 // its name. Then come the words of functions, because other names are hidden only if no
 // function has them, then all names, and last their places.
-func New(cases ...Case) *Redactor {
+func New(cases ...Case) *Redactor { return learned(nil, cases) }
+
+func learned(as *forms, cases []Case) *Redactor {
 	r := newRedactor()
+	r.forms = as
 	users := map[string]bool{}
 	for i := range cases {
 		cases[i].users(users)

@@ -81,6 +81,8 @@ type Redactor struct {
 	// place of the text that is searched for them.
 	origins map[[2]string]place
 	from    *place
+	// forms is set where pseudonyms keep the form of their values.
+	forms *forms
 }
 
 // place is a line of an artifact, 0 if unknown.
@@ -208,7 +210,7 @@ func (r *Redactor) ipv6(s string) string {
 	for _, at := range ipv6.FindAllStringIndex(s, -1) {
 		before, _ := utf8.DecodeLastRuneInString(s[:at[0]])
 		after, _ := utf8.DecodeRuneInString(s[at[1]:])
-		if alphanumeric(before) || alphanumeric(after) {
+		if alphanumeric(before) || alphanumeric(after) || after == '.' && alphanumeric(rune(byteAt(s, at[1]+1))) {
 			continue
 		}
 		m := s[at[0]:at[1]]
@@ -260,7 +262,12 @@ func (r *Redactor) name(rule Rule, word, value string) string {
 	n, ok := known[value]
 	if !ok {
 		r.keepApart(value)
-		n = r.unused(word, len(known)+1)
+		if r.forms != nil {
+			n = r.formed(word, value, len(known)+1)
+			r.issued[n] = true
+		} else {
+			n = r.unused(word, len(known)+1)
+		}
 		known[value] = n
 	}
 	if at := [2]string{string(rule), n}; !r.listed[at] {
