@@ -175,6 +175,22 @@ func (r *reader) closeDirectories() {
 	r.directories = nil
 }
 
+// costOfEmpty is the severity of an empty fdinfo: a note where it is archived beside the fdinfo of
+// which it is a copy, since nothing is lost then.
+func (r *reader) costOfEmpty(path string) analysis.Severity {
+	archive := strings.LastIndex(path, "!/")
+	if archive < 0 {
+		return analysis.Warning
+	}
+	beside := path[:strings.LastIndexByte(path[:archive], '/')+1] + "fdinfo/"
+	for k, d := range r.directories {
+		if k.path == beside && d.part.fdinfo != nil && len(d.part.fdinfo.infos) > 0 {
+			return analysis.Note
+		}
+	}
+	return analysis.Warning
+}
+
 func (r *reader) closeDirectory(k directoryKey, d *directory) {
 	sort.Strings(d.hashes)
 	sum := sha256.New()
@@ -198,7 +214,7 @@ func (r *reader) closeDirectory(k directoryKey, d *directory) {
 			a.Kind, a.Status = detect.EmptyFDInfo, analysis.Empty
 			a.Outcome = fmt.Sprintf("%s, no content", wording.Plural(set.empty, "descriptor", "descriptors"))
 			r.problem(analysis.Problem{
-				Path: k.path, Offset: -1, Severity: analysis.Warning,
+				Path: k.path, Offset: -1, Severity: r.costOfEmpty(k.path),
 				What: "fdinfo was captured with tar and is empty",
 				Why:  fmt.Sprintf("all %d files have 0 bytes; procfs states the size 0 and tar trusts it, so nothing can be said of watches", set.empty),
 				Hint: "run cp -r /proc/PID/fdinfo DIR first, then archive DIR",

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
 	"fmt"
@@ -183,6 +184,40 @@ func TestAnEmptyFdinfoIsAProblemWithAdvice(t *testing.T) {
 		}
 	}
 	t.Errorf("no advice in %+v", r.Problems)
+}
+
+func TestAnEmptyCopyOfAnFdinfoThatWasReadCostsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		beside string
+		want   analysis.Severity
+	}{
+		"the fdinfo stands beside it":     {"t0/web/fdinfo/3", analysis.Note},
+		"that of another process does":    {"t0/db/fdinfo/3", analysis.Warning},
+		"its own name is not that of one": {"t0/web/other.txt", analysis.Warning},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var empty bytes.Buffer
+			w := tar.NewWriter(&empty)
+			for _, fd := range []string{"fdinfo/3", "fdinfo/4"} {
+				if err := w.WriteHeader(&tar.Header{Name: fd, Mode: 0o600}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			r := run(t, map[string]string{"t0/web/direct.tar": empty.String(), c.beside: "pos:\t0\nflags:\t02000000\nmnt_id:\t15\nino:\t7\ninotify wd:1 ino:2 sdev:fe00000 mask:8000fc6 ignored_mask:0 fhandle-bytes:8 fhandle-type:1 f_handle:a1000000\n"})
+			for _, p := range r.Problems {
+				if strings.Contains(p.What, "captured with tar") {
+					if p.Severity != c.want {
+						t.Errorf("severity %s, want %s", p.Severity, c.want)
+					}
+					return
+				}
+			}
+			t.Errorf("nothing is said of it: %+v", r.Problems)
+		})
+	}
 }
 
 func TestAListingNamesAProcessByTheFileThatItRuns(t *testing.T) {
