@@ -60,7 +60,7 @@ func (s *Service) SharePage(w http.ResponseWriter, r *http.Request) {
 func receiptRows(receipt []redact.Receipt) []view.RedactionRule {
 	var out []view.RedactionRule
 	for _, x := range receipt {
-		out = append(out, view.RedactionRule{Name: x.Title(), Text: x.Become(), Count: x.Count(), First: x.FirstPlaces()})
+		out = append(out, view.RedactionRule{Name: x.Title(), Text: x.Become(), Count: x.Count(), Found: x.Places > 0, First: x.FirstPlaces()})
 	}
 	return out
 }
@@ -272,6 +272,13 @@ func (s *Service) FreezeAPI(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.respond.FailAPI(w, r, err)
 		return
+	}
+	if r.Header.Get("Sec-Fetch-Site") == "same-origin" { // a button of a page
+		var expires time.Time
+		if out.ExpiresAt != nil {
+			expires = *out.ExpiresAt
+		}
+		s.keepKey(w, out.ID, out.OwnerKey, expires)
 	}
 	w.Header().Set("Location", s.respond.Path()+out.Link)
 	w.Header().Set("Cache-Control", "no-store")

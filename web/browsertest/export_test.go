@@ -10,10 +10,37 @@ import (
 )
 
 // listen makes the page keep what it copies: headless browsers have no clipboard.
-const listen = `Object.defineProperty(navigator, 'clipboard', {value: {writeText: text => { window.copied = text; return Promise.resolve(); }}})`
+const listen = `Object.defineProperty(navigator, 'clipboard', {value: {write: items => { window.writes = (window.writes || 0) + 1; return items[0].getType('text/plain').then(blob => blob.text()).then(text => { window.copied = text; }); }}})`
 
 // copiedText waits until something was copied and forgets it.
 const copiedText = `new Promise(done => { const look = () => { if (window.copied) { const text = window.copied; window.copied = ''; done(text); } else requestAnimationFrame(look); }; look(); })`
+
+func TestOneClickCopiesATicketWithItsFrozenLink(t *testing.T) {
+	t.Parallel()
+	tb := openTab(t, startProgram(t))
+	up := uploadSample(t, tb.base)
+	tb.open(t, up.address())
+	ask[chromedp.Void](t, tb, listen)
+	// The write begins in the click, before the server answered: Safari refuses any other.
+	if got := ask[int](t, tb, `(document.querySelector('[data-freeze]').click(), window.writes || 0)`); got != 1 {
+		t.Errorf("the click began %d writes", got)
+	}
+	text := run(t, tb, chromedp.Evaluate[string](copiedText, chromedp.EvalAwaitPromise))
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	link := lines[len(lines)-1]
+	if at := strings.Index(link, "/p/"); at < 0 || strings.Contains(text, "realnode1") {
+		t.Fatalf("copied %q, want a redacted ticket that ends with a permalink", text)
+	} else {
+		tb.open(t, link[at:])
+	}
+	if got := ask[string](t, tb, `document.body.textContent`); !strings.Contains(got, "kubelet") {
+		t.Errorf("the link leads to %.200q", got)
+	}
+	tb.open(t, up.address())
+	if got := ask[string](t, tb, `document.querySelector('[data-key="c"]').textContent`); !strings.Contains(got, "redacted") {
+		t.Errorf("the button says %q", got)
+	}
+}
 
 func TestOneKeyCopiesThePageForATicket(t *testing.T) {
 	t.Parallel()

@@ -75,9 +75,18 @@ func (s Shell) Copied() Link {
 // CopyWord is the text of the button that copies. What is frozen keeps its words.
 func (s Shell) CopyWord() string {
 	if len(s.Tickets) > 0 && s.Seal == nil {
-		return "Copy for ticket"
+		return "Copy for ticket, redacted"
 	}
 	return "Copy"
+}
+
+// Freezes is the page that a ticket is frozen from, "" for what is frozen or has no ticket.
+func (s Shell) Freezes() string {
+	if len(s.Tickets) == 0 || s.Seal != nil {
+		return ""
+	}
+	page, _, _ := strings.Cut(s.Tickets[0].URL, ".ticket.md")
+	return page
 }
 
 // Copying are the forms that can be chosen for copying.

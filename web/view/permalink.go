@@ -31,6 +31,8 @@ type Share struct {
 // instead, how often that happens ("67 in 25 files", may be empty), and where each
 // value stands first in the evidence, as far as that is known.
 type RedactionRule struct {
+	// Found is set for a rule that took something out.
+	Found             bool
 	Name, Text, Count string
 	First             []string
 }

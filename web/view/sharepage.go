@@ -25,7 +25,8 @@ func (v *Share) takenOut() document.Group {
 	if v.NeedsKey {
 		out.Add(document.Line{Blocks: document.Blocks{label("key-share", "Owner key of the case, only to leave them in"), document.Field{Type: "password", Look: "field mono", ID: "key-share", Name: "key", Autocomplete: "off"}}})
 	}
-	out.Add(ruleList(v.Redaction), document.Heading{Level: 2, Text: document.Words("What is frozen")})
+	out.Add(foundFirst(v.Redaction)...)
+	out.Add(document.Heading{Level: 2, Text: document.Words("What is frozen")})
 	list := document.List{Look: "plain-list"}
 	item := func(text document.Text) {
 		list.Items = append(list.Items, document.Item{Blocks: document.Blocks{text}})
@@ -76,6 +77,26 @@ func keepSelect(all []KeepOption) document.Select {
 		}
 	}
 	return document.Select{ID: "keep", Name: "keep", Value: chosen, Groups: []document.Choices{list}}
+}
+
+// foundFirst lists the rules that took something out, and folds the others.
+func foundFirst(rules []RedactionRule) document.Blocks {
+	var found, others []RedactionRule
+	for _, r := range rules {
+		if r.Found {
+			found = append(found, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	var out document.Blocks
+	if len(found) > 0 {
+		out.Add(ruleList(found))
+	}
+	if len(others) > 0 {
+		out.Add(document.Fold{Look: "fold", Summary: document.Words(wording.PagePlural(int64(len(others)), "rule", "rules") + " found nothing"), Blocks: document.Blocks{ruleList(others)}})
+	}
+	return out
 }
 
 // ruleList are the rules of redaction with what they took out.
