@@ -140,7 +140,7 @@ func TestAPolicyIsShownBeforeItDropsAndACaseMayHaveItsOwn(t *testing.T) {
 		{name: "as a page", path: "/server?case=" + up.Case, status: 200, want: []string{"would drop the members of 2 captures (", "30 days", "/cases/" + up.Case}},
 		{name: "as a page of all cases", path: "/server", status: 200, want: []string{"would drop the members of 2 captures (", "30 days"}},
 		{name: "as a page of a case that there is not", path: "/server?case=c0", status: 404},
-		{name: "the case links it", path: up.Link, status: 200, want: []string{"/server?case=" + up.Case, "Days to keep members", "own modules, retention, delete",
+		{name: "the case links it", path: up.Link, status: 200, want: []string{"/server?case=" + up.Case, "Days to keep members", "Days to keep uploads",
 			`placeholder="30 days, by the server"`, `placeholder="for ever, by the server"`}},
 	})
 	for body, status := range map[string]int{`{"keep_members": "-1"}`: 400, `{"keep_uploads": "soon"}`: 400, `{"keep_uploads": "36501"}`: 400, `{"keep_uploads": "+5"}`: 400, `{"keep_members": "03"}`: 400, `{"keep_members": "-0"}`: 400, `{"keep_members": "0", "keep_uploads": "7"}`: 200} {

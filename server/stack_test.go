@@ -52,7 +52,7 @@ func TestEveryFormOfACaseShowsOnWhichLineItGrows(t *testing.T) {
 				if own < 0 || !strings.Contains(page[own:own+200], "own code:") {
 					t.Errorf("page%s marks no own code for who sees it and who hears it", suffix)
 				}
-				for _, want := range []string{">sandbox_run.go:349<", ">worker.go:189<", ">container.go:575<", ">… 4 more frames<", `<li class="fr own cr">`, "No own code is in this stack."} {
+				for _, want := range []string{">sandbox_run.go:349<", ">worker.go:189<", ">container.go:575<", ">… 8 more frames<", `<li class="fr own cr">`, "No own code is in this stack."} {
 					if !strings.Contains(page, want) {
 						t.Errorf("page%s lacks %q", suffix, want)
 					}

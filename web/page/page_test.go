@@ -403,8 +403,8 @@ func TestNoPageNeedsMuchStyleAndScript(t *testing.T) {
 			}
 			size += int64(w.Body.Len())
 		}
-		if size == 0 || size > 24_250 {
-			t.Errorf("%s: %d bytes of style and scripts on the way, want at most 24 250", name, size)
+		if size == 0 || size > 24_000 {
+			t.Errorf("%s: %d bytes of style and scripts on the way, want at most 24 000", name, size)
 		}
 	}
 }

@@ -101,14 +101,16 @@ func (c *Case) finding(f *CaseFinding) document.Item {
 	if len(f.Versions) > 0 {
 		body.Add(f.versions())
 	}
-	if !f.Answered {
+	if f.Answered && c.Answer != nil && len(c.Answer.Opened) > 0 {
+		body.Add(document.TextOnly{Blocks: stackBlocks(f.Stack)}) // a page unfolds the frames that the answer leaves out
+	} else {
 		body.Add(stackBlocks(f.Stack)...)
 	}
 	if len(f.Shares) > 0 {
 		body.Add(document.Fold{Look: "more", Summary: document.Words(f.ShareHead), Blocks: document.Blocks{shareList(f.Shares)}})
 	}
 	body.Add(KnownBoxes(f.Advice, f.Known, f.KnownNote)...)
-	if f.Next != "" && !f.Answered {
+	if f.Next != "" && !(f.Answered && c.Answer != nil && c.Answer.Do != nil) {
 		body.Add(document.Paragraph{Look: "next", Text: document.Text{document.Marked(document.Named, report.DoThis), document.Plain(" " + f.Next)}})
 	}
 	open := func(url, text string) {

@@ -31,7 +31,7 @@ func shortCase() CaseInput {
 
 func TestTheFindingOfTheAnswerIsNotToldAgainBelowIt(t *testing.T) {
 	in, db := shortCase(), 1
-	in.Report.Diagnosis = report.Diagnosis{Series: &db, Finding: 2}
+	in.Report.Diagnosis = report.Diagnosis{Series: &db, Finding: 2, Next: &report.Action{Text: "Take another dump."}}
 	c := NewCase(in)
 	var order []string
 	for _, f := range c.Findings {
