@@ -117,12 +117,13 @@
     if (!list || !list[i]) return;
     list[i].checked = true;
     list[i].dispatchEvent(new Event('change', { bubbles: true }));
-    picked();
+    picked(true);
   }
-  function picked() {
+  // A choice in a chart is a range to be answered; one in the table is for the comparison alone.
+  function picked(charted) {
     var a = chosen('a'), b = chosen('b');
     charts().forEach(function (s) { mark(s, 'c-a', a); mark(s, 'c-b', b); band(s, a, b); });
-    if (a >= 0 && b >= 0 && a !== b) answer(labels[Math.min(a, b)], labels[Math.max(a, b)]);
+    if (charted && a >= 0 && b >= 0 && a !== b) answer(labels[Math.min(a, b)], labels[Math.max(a, b)]);
   }
   // answer shows what the server says of the range in place of what stands below the lanes.
   function answer(from, to) {
@@ -170,7 +171,7 @@
     var svg = e.target.closest && e.target.closest('svg[data-x]'), p = svg && !e.target.closest('a') && nearest(svg, e);
     if (p) { show(p.column, svg); click(p.column, e.shiftKey, groupOf(svg)); }
   });
-  table.addEventListener('change', picked);
+  table.addEventListener('change', function () { picked(); });
 
   function ready() {
     box.tabIndex = 0;
