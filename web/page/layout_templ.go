@@ -1320,7 +1320,7 @@ func exports(shell view.Shell) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 108, "\" title=\"Freezes the page, redacted, for 90 days, and copies the ticket with the link\" aria-label=\"Copy the ticket with a frozen link, redacted\">with link</button></li>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 108, "\" title=\"Freezes the page, redacted, for 90 days, and copies the ticket with the link\" aria-label=\"Copy the ticket with link, frozen and redacted\">with link</button></li>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
