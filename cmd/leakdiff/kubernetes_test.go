@@ -82,7 +82,7 @@ func observed(t *testing.T) string {
 func TestThePluginOfKubectlCapturesAndReports(t *testing.T) {
 	needProc(t)
 	url := observed(t)
-	pid := []string{"--pid", strconv.Itoa(os.Getpid()), "--pprof", url, "--every", "1s", "--count", "2"}
+	pid := []string{"--pid", strconv.Itoa(os.Getpid()), "--pprof", url, "--every", "2s", "--count", "2"}
 	for _, c := range []struct {
 		name   string
 		env    []string
@@ -93,7 +93,7 @@ func TestThePluginOfKubectlCapturesAndReports(t *testing.T) {
 		{"a pod", nil, append([]string{"pod", "shop/cart-7d9f"}, pid...), "exec -i -n shop cart-7d9f -- sh -s -- --pid ", "debug"},
 		{"a container without a shell", []string{"NO_SHELL=1"}, append([]string{"pod", "shop/cart-7d9f/cart"}, pid...), "\ndebug -i --quiet --profile=sysadmin -n shop cart-7d9f --target=cart ", "chroot"},
 		{"a node", nil, append([]string{"node", "worker-1"}, pid...), "debug node/worker-1 --quiet -i ", "exec"},
-		{"a kubelet", nil, []string{"kubelet", "worker-1", "--every", "1s", "--count", "2"}, "get --raw /api/v1/nodes/worker-1/proxy/debug/pprof/goroutine?debug=2\n", "exec"},
+		{"a kubelet", nil, []string{"kubelet", "worker-1", "--every", "2s", "--count", "2"}, "get --raw /api/v1/nodes/worker-1/proxy/debug/pprof/goroutine?debug=2\n", "exec"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, asked, dir := plugin(t, url, c.env, c.args...)

@@ -154,7 +154,7 @@ func neverDenies(t *testing.T, name string, r report.Report) {
 func TestTwoDumpsSayWhoCameAndWhoLeft(t *testing.T) {
 	_, file := sampleReport(t, "two-dumps")
 	for format, wants := range map[string][]string{
-		"text": {"Goroutines in main.(*worker).wait of leaky grew from 212 to 253 in 20 s: 41 new, none ended.", "1. Goroutines in main.(*worker).wait of leaky grew", "2 minutes decide: if more come and none ends, it is a leak."},
+		"text": {"Goroutines in main.(*worker).wait of leaky grew from 212 to 253 in 20 s: 41 new, none ended.", "1. What the answer rests on", "2 minutes decide: if more come and none ends, it is a leak."},
 		"md":   {"main.(\\*worker).wait of leaky grew from 212 to 253 in 20 s: 41 new, none ended"},
 		"json": {`"verdict": "grew"`, `"counts": [ 212, 253 ]`, `"text": "41 new, 0 gone, 212 of 212 still there"`},
 	} {
