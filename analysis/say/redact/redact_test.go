@@ -271,6 +271,7 @@ func TestNoPlantedSecretSurvives(t *testing.T) {
 func FuzzText(f *testing.F) {
 	f.Add("dial tcp 10.1.2.3:443 0xc000123456 /home/x/y token=abcd")
 	f.Add("::::::: 1.2.3.4.5.6 ::ffff:10.0.0.1%eth0")
+	f.Add("listening on ::ffff:10.0.0.1.")
 	f.Fuzz(func(t *testing.T, s string) {
 		r := newRedactor("host")
 		once := r.Text(s)

@@ -124,8 +124,9 @@ func (r *Redactor) learnHosts(s string, anything bool) {
 	}
 }
 
+// byteAt is zero outside the text.
 func byteAt(s string, at int) byte {
-	if at < 0 {
+	if at < 0 || at >= len(s) {
 		return 0
 	}
 	return s[at]
