@@ -380,10 +380,12 @@ const (
 )
 
 // TraceSeconds is the figure with the time for which a tracer watched the process, TraceOpened
-// that with the descriptors that it opened in that time, closed or not.
+// that with the descriptors that it opened in that time, closed or not, and TraceEnded 1 if it
+// ended then.
 const (
 	TraceSeconds = "trace_seconds"
 	TraceOpened  = "trace_opened"
+	TraceEnded   = "trace_ended"
 )
 
 // UserID is the figure with the real user id of a process, for which the kernel counts the

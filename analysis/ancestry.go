@@ -11,6 +11,10 @@ type Ancestry struct {
 	Count  int     `json:"count"`
 	// Of is how many goroutines of the family have any.
 	Of int `json:"of"`
+	// Opened and Left count the descriptors, of any family, that its one stack opened while it was
+	// traced, and those that were open at the end.
+	Opened int `json:"opened,omitempty"`
+	Left   int `json:"left,omitempty"`
 }
 
 // MostAncestries bounds the ancestries of one family, of which the most frequent are kept.

@@ -1,17 +1,24 @@
 package detect
 
 import (
-	"strings"
+	"bytes"
+	"encoding/json"
 
 	"leakdiff/analysis/expression"
 	"leakdiff/analysis/say/wording"
 )
 
 // tracedCall is a line of strace: a call to the kernel with its result, or what begins one.
-var tracedCall = expression.Lazy(`^(strace: Process \d+ attached|(\[pid +\d+(<[^>]*>)?\] +|\d+(<[^>]*>)? +)?([\d:]{8}(\.\d+)? |\d+\.\d{6} +)?[a-z_0-9]{2,20}\(.*(\) += (-?\d|0x|\?)| <unfinished \.\.\.>))`)
+var tracedCall = expression.Lazy(`^strace: Process \d+ attached|` + begins + `[a-z_0-9]{2,20}\(.*(\) += (-?\d|0x|\?)| <unfinished \.\.\.>)`)
 
-// madeDescriptor is such a call that opened or closed a descriptor.
-var madeDescriptor = expression.Lazy(`^(\[pid +\d+(<[^>]*>)?\] +|\d+(<[^>]*>)? +)?([\d:]{8}(\.\d+)? |\d+\.\d{6} +)?(open|openat|openat2|creat|socket|socketpair|accept|accept4|pipe|pipe2|dup|dup2|dup3|epoll_create1?|eventfd2?|timerfd_create|inotify_init1?|memfd_create|close)\(.*\) += \d`)
+// begins is how a line of such a call begins, up to its name.
+const begins = `^(\[pid +\d+(<[^>]*>)?\] +|\d+(<[^>]*>)? +)?([\d:]{8}(\.\d+)? |\d+\.\d{6} +)?`
+
+const descriptorCalls = `(open|openat|openat2|creat|socket|socketpair|accept|accept4|pipe|pipe2|dup|dup2|dup3|epoll_create1?|eventfd2?|timerfd_create|inotify_init1?|memfd_create|close)`
+
+// madeDescriptor is such a call that opened or closed a descriptor, whole or the end of one that
+// was interrupted.
+var madeDescriptor = expression.Lazy(begins + `(<\.\.\. ` + descriptorCalls + ` resumed>|` + descriptorCalls + `\().*\) += \d`)
 
 // strace finds the calls of processes to the kernel, if any of them opened or closed a
 // descriptor.
@@ -23,17 +30,23 @@ func (v *view) strace() (Result, bool) {
 	return no()
 }
 
-// openEvents finds events of Inspektor Gadget's trace_open, an object in each line.
+// openEvents finds events of Inspektor Gadget's trace_open: an object in each line, over several
+// lines, or in an array. The first ones must be such.
 func (v *view) openEvents() (Result, bool) {
-	if !strings.HasPrefix(v.first(), "{") {
+	text := bytes.TrimLeft(v.text, " \t\r\n")
+	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
 		return no()
 	}
-	if n := v.half(isOpenEvent); n > 0 {
-		return high(OpenEvents, wording.Plural(n, "event", "events")+" of files that were opened (trace_open of Inspektor Gadget)")
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimLeft(text, "[ \t\r\n")))
+	var e struct {
+		FName *string `json:"fname"`
+		FD    *int    `json:"fd"`
+		Proc  *struct {
+			PID *int `json:"pid"`
+		} `json:"proc"`
 	}
-	return no()
-}
-
-func isOpenEvent(l string) bool {
-	return strings.HasPrefix(l, "{") && strings.Contains(l, `"fname":`) && strings.Contains(l, `"fd":`) && strings.Contains(l, `"proc":{`)
+	if err := d.Decode(&e); err != nil || e.FName == nil || e.FD == nil || e.Proc == nil || e.Proc.PID == nil {
+		return no()
+	}
+	return high(OpenEvents, "events of files that were opened (trace_open of Inspektor Gadget)")
 }

@@ -31,6 +31,17 @@ type callTrace struct {
 	closesUnknown bool
 }
 
+// own are the descriptors that the process opened itself and left open.
+func (t *callTrace) own() []analysis.Descriptor {
+	var out []analysis.Descriptor
+	for i := range t.left {
+		if !t.Left[i].Inherited {
+			out = append(out, t.left[i])
+		}
+	}
+	return out
+}
+
 type traceParser func(io.Reader, string) (tracer.Trace, []analysis.Problem, error)
 
 // traced reads what a tracer saw: a part for each process that opened descriptors.
@@ -66,10 +77,11 @@ func traced(parse traceParser) formatReader {
 			if q.outcome = wording.Plural(process.Opened, "descriptor", "descriptors") + " opened"; q.pid != 0 {
 				q.outcome += fmt.Sprintf(" by pid %d", q.pid)
 			}
+			own := len(q.trace.own())
 			if !all.ClosesUnknown {
-				q.outcome += fmt.Sprintf(", %d not closed", len(process.Left))
+				q.outcome += fmt.Sprintf(", %d not closed", own)
 			}
-			a.Members += len(process.Left)
+			a.Members += own
 			parts = append(parts, q)
 		}
 		r.progress.Descriptors += a.Members
@@ -131,7 +143,7 @@ func withTraces(all []*group, traces []*part) []*group {
 				g.context, given = append(g.context, p), true
 			}
 		}
-		if !given {
+		if !given && p.trace.Opened > 0 {
 			own = append(own, &group{dir: p.dir, stem: p.stem, ordinal: p.ordinal, parts: []*part{p}})
 		}
 	}
@@ -206,7 +218,10 @@ func (b *builder) leftOpen() (*part, list) {
 		}
 		b.figure(analysis.TraceSeconds, p.trace.span.Seconds())
 		b.figure(analysis.TraceOpened, float64(p.trace.Opened))
-		return p, list{plain: p.trace.left}
+		if p.trace.Ended {
+			b.figure(analysis.TraceEnded, 1)
+		}
+		return p, list{plain: p.trace.own()}
 	}
 	return nil, list{}
 }
@@ -217,6 +232,8 @@ type openers struct {
 	of     map[int]opener
 	before time.Time
 	counts map[string]map[*analysis.Stack]int
+	// sites are the stacks with what they opened and left open of all families.
+	sites map[*analysis.Stack]*tracer.Opening
 }
 
 // opener is a traced descriptor with the stack that opened it, at a time that is zero if unknown.
@@ -228,7 +245,7 @@ type opener struct {
 
 // openers are those of what source lists.
 func (b *builder) openers(source *part) *openers {
-	out := &openers{of: map[int]opener{}, counts: map[string]map[*analysis.Stack]int{}}
+	out := &openers{of: map[int]opener{}, counts: map[string]map[*analysis.Stack]int{}, sites: map[*analysis.Stack]*tracer.Opening{}}
 	if source.trace == nil {
 		out.before = b.listedAt(source)
 	}
@@ -246,6 +263,9 @@ func (b *builder) openers(source *part) *openers {
 					x.at = p.trace.begin.Add(o.At)
 				}
 				out.of[o.FD] = x
+				if !o.Inherited {
+					out.sites[x.stack] = &p.trace.Left[i]
+				}
 			}
 		}
 	}
@@ -286,7 +306,11 @@ func (o *openers) ancestries() map[string][]analysis.Ancestry {
 			all += n
 		}
 		for stack, n := range stacks {
-			out[fingerprint] = append(out[fingerprint], analysis.Ancestry{Stacks: []analysis.Stack{*stack}, Count: n, Of: all})
+			a := analysis.Ancestry{Stacks: []analysis.Stack{*stack}, Count: n, Of: all}
+			if site := o.sites[stack]; site != nil {
+				a.Opened, a.Left = site.OfStack, site.LeftOfStack
+			}
+			out[fingerprint] = append(out[fingerprint], a)
 		}
 		slices.SortFunc(out[fingerprint], func(x, y analysis.Ancestry) int {
 			return cmp.Or(cmp.Compare(y.Count, x.Count), slices.CompareFunc(x.Stacks[0].Frames, y.Stacks[0].Frames, compareFrames))

@@ -2,6 +2,8 @@ package tracer
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -38,10 +40,59 @@ func TestEventsOfTraceOpen(t *testing.T) {
 	}
 }
 
+func TestEventsInEachFormOfJSON(t *testing.T) {
+	rows := strings.Split(strings.TrimSpace(events), "\n")
+	var pretty bytes.Buffer
+	for _, row := range rows {
+		if err := json.Indent(&pretty, []byte(row), "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		pretty.WriteByte('\n')
+	}
+	for name, text := range map[string]string{
+		"an array in one line":                   "[" + strings.Join(rows, ",") + "]",
+		"an array over lines":                    "[\n" + strings.Join(rows, ",\n") + "\n]\n",
+		"objects over several lines":             pretty.String(),
+		"a warning between two events":           rows[0] + "\nWARN lost 3 samples\n" + strings.Join(rows[1:], "\n"),
+		"an event that breaks off at the end":    events + `{"fd":7,"fname":"/x","proc":{"pi`,
+		"a line that broke while it was written": rows[0] + "\n" + rows[1][:40] + "}\n" + strings.Join(rows[1:], "\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, problems, err := ParseEvents(strings.NewReader(text), "e")
+			if d := cmp.Diff([]string{"50: 3 /srv/b", "60: 0 /srv/c"}, leftOf(all)); d != "" || err != nil {
+				t.Error(d, err)
+			}
+			if broken := strings.Contains(name, "warning") || strings.Contains(name, "br"); (len(problems) == 1) != broken {
+				t.Errorf("%v", problems)
+			}
+		})
+	}
+}
+
+func TestProcessesOfFewFilesAreLeftOutBesideOthers(t *testing.T) {
+	event := func(pid, fd int) string {
+		return fmt.Sprintf(`{"fd":%d,"fname":"/a","proc":{"pid":%d},"ustack":{"symbols":"[0]f; "}}`+"\n", fd, pid)
+	}
+	many := event(50, 3) + event(50, 4) + event(50, 5)
+	for _, c := range []struct {
+		name, text string
+		processes  int
+	}{
+		{"two files beside three", many + event(60, 3) + event(60, 4), 1},
+		{"three beside three", many + event(60, 3) + event(60, 4) + event(60, 5), 2},
+		{"all of two", event(50, 3) + event(50, 4) + event(60, 3) + event(60, 4), 2},
+	} {
+		all, problems, _ := ParseEvents(strings.NewReader(c.text), "e")
+		if said := len(problems) == 1 && strings.HasPrefix(problems[0].What, "1 of 2 processes"); len(all.Processes) != c.processes || said != (c.processes == 1) {
+			t.Errorf("%s: %d processes, %v", c.name, len(all.Processes), problems)
+		}
+	}
+}
+
 func TestEventsThatAreNotUnderstood(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\"fd\":3}\n": "an event is not understood",
-		"{\"fd\":\n":   "an event is not understood",
+		"{\"fd\":\n":   "the events break off",
 		`{"fd":3,"fname":"/a","proc":{"pid":50}}` + "\n": "no stack says what opened the descriptors",
 	} {
 		_, problems, _ := ParseEvents(strings.NewReader(text), "e")
@@ -53,6 +104,7 @@ func TestEventsThatAreNotUnderstood(t *testing.T) {
 
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte(events))
+	f.Add([]byte("[{\"fd\":3,\"fname\":\"/a\",\n\"proc\": {\"pid\":50}}, {}]\nWARN\n{"))
 	f.Add([]byte(`{"fd":-1,"proc":{"pid":-5},"ustack":{"symbols":"]; ]a; ["}}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		all, problems, err := ParseEvents(bytes.NewReader(in), "f")

@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/say/wording"
 )
 
 // ParseStrace reads the lines of strace: with or without -f, -y, -k and times, whole or with
@@ -32,6 +33,9 @@ type straceParser struct {
 	// those that make another one, at most maxForking.
 	waits   map[int]string
 	forking map[int]bool
+	// broken is the beginning of a call of the task breaker, whose rest is the next line.
+	broken  string
+	breaker int
 	// fresh are the descriptors that the last call made. The frames of its stack follow; frames
 	// has their text and at its process.
 	fresh  []*Opening
@@ -57,17 +61,33 @@ func (p *straceParser) line(l line.Line) {
 		return
 	}
 	p.endStack()
+	if p.broken != "" {
+		begun := p.broken
+		p.broken = ""
+		delete(p.forking, p.breaker)
+		delete(p.waits, p.breaker)
+		p.call(p.breaker, begun+l.Text, l)
+		return
+	}
 	task, rest := cutTask(l.Text)
 	rest = p.cutTime(rest)
+	if begun, after, broken := strings.Cut(rest, attaches); broken && begun != "" {
+		p.introduce(task)
+		p.broken, p.breaker = strings.Clone(begun), task
+		p.began(task, p.broken)
+		p.attached(after)
+		return
+	}
 	switch {
 	case strings.HasPrefix(rest, "+++ "):
-		if q := p.t.of(task); q != nil {
-			delete(q.live, task)
+		q := p.t.of(task)
+		if delete(q.live, task); task == 0 { // the last of its tasks
+			clear(q.live)
 		}
 	case strings.HasPrefix(rest, "--- "):
 		p.signal(task, rest)
-	case strings.HasPrefix(rest, "strace: Process "):
-		p.attached(rest)
+	case strings.HasPrefix(rest, attaches):
+		p.attached(rest[len(attaches):])
 	case strings.HasPrefix(rest, "<... "):
 		begun, waits := p.waits[task]
 		_, end, ok := strings.Cut(rest, " resumed>")
@@ -77,15 +97,28 @@ func (p *straceParser) line(l line.Line) {
 		}
 	case strings.HasSuffix(rest, "<unfinished ...>"):
 		p.introduce(task)
-		if len(p.waits) < maxWaits {
-			p.waits[task] = strings.TrimSuffix(rest, "<unfinished ...>")
-			if name, _, _ := strings.Cut(rest, "("); forks(name) && len(p.forking) < maxForking {
-				p.forking[task] = true
-			}
-		}
+		p.began(task, strings.TrimSuffix(rest, "<unfinished ...>"))
 	case strings.Contains(rest, "("):
 		p.introduce(task)
 		p.call(task, rest, l)
+	}
+}
+
+// attaches begins what strace says of a new task, on the terminal in the middle of the call that
+// made it.
+//
+//	"clone(child_stack=NULL, flags=SIGCHLDstrace: Process 5751 attached"
+//	", child_tidptr=0x7f99fda4ea10) = 5751"
+const attaches = "strace: Process "
+
+// began notes a call that is not finished.
+func (p *straceParser) began(task int, text string) {
+	if len(p.waits) >= maxWaits {
+		return
+	}
+	p.waits[task] = text
+	if name, _, _ := strings.Cut(text, "("); forks(name) && len(p.forking) < maxForking {
+		p.forking[task] = true
 	}
 }
 
@@ -181,13 +214,18 @@ func (p *straceParser) signal(task int, text string) {
 
 // attached reads what strace says of the process that it was started with.
 //
-//	"strace: Process 5749 attached with 5 threads"    pid 5749
+//	"5749 attached with 5 threads"    pid 5749
+//	"5751 attached"                   a task of the call that makes one, if any does
 func (p *straceParser) attached(text string) {
-	id, rest, _ := strings.Cut(strings.TrimPrefix(text, "strace: Process "), " ")
+	id, rest, _ := strings.Cut(text, " ")
 	pid, err := strconv.Atoi(id)
-	if err == nil && p.t.root == nil && strings.HasPrefix(rest, "attached") {
+	switch {
+	case err != nil || pid <= 0 || !strings.HasPrefix(rest, "attached"):
+	case p.t.root == nil:
 		q := p.t.of(pid)
 		q.Certain = true
+	default:
+		p.introduce(pid)
 	}
 }
 
@@ -258,7 +296,7 @@ func (p *straceParser) call(task int, text string, l line.Line) {
 		if c.has("CLOSE_RANGE_CLOEXEC") {
 			for fd, d := range q.descriptors {
 				if fd >= first && fd <= last {
-					q.descriptors[fd] = held{d.Opening, true}
+					q.descriptors[fd] = held{d.Opening, true, d.inherited}
 				}
 			}
 			break
@@ -304,7 +342,7 @@ func (p *straceParser) copied(q *process, c *call, l line.Line) {
 	from, shown := number(c.arg(0))
 	if c.name == "fcntl" && !strings.HasPrefix(c.arg(1), "F_DUPFD") {
 		if d, open := q.descriptors[from]; open && c.arg(1) == "F_SETFD" {
-			q.descriptors[from] = held{d.Opening, c.has("FD_CLOEXEC")}
+			q.descriptors[from] = held{d.Opening, c.has("FD_CLOEXEC"), d.inherited}
 		}
 		return
 	}
@@ -337,7 +375,7 @@ func (p *straceParser) endStack() {
 		}
 		at := p.t.stack(strings.Join(p.frames, "\n"), func() analysis.Stack { return parseStack(p.frames) })
 		for _, o := range p.fresh {
-			o.Stack = at
+			p.at.openedAt(o, at)
 		}
 	}
 	p.fresh, p.frames, p.at = p.fresh[:0], p.frames[:0], nil
@@ -357,7 +395,7 @@ func (p *straceParser) finish(bytes int64) Trace {
 		}
 	}
 	if p.calls > 0 && p.stacks == 0 {
-		p.probs.Add(analysis.Note, line.Line{}, "no stack says what opened the descriptors", "strace prints stacks with -k alone", "run strace -f -y -k -ttt -e trace=%desc,%process -p PID")
+		p.probs.Add(analysis.Note, line.Line{}, "no stack says what opened the descriptors", "strace prints stacks with -k alone", "run "+wording.TraceCommand+" -p PID")
 	}
 	p.t.bounded(p.probs)
 	return out

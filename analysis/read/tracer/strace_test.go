@@ -135,12 +135,50 @@ func TestWhatIsLeftOpen(t *testing.T) {
 		{"a thread that ended", "50 open(\"/a\", O_RDONLY) = 3\n50 clone(flags=CLONE_FILES|CLONE_THREAD) = 51\n51 close(9) = 0\n51 +++ exited with 0 +++\n", []string{"50: 3 /a"}},
 		{"calls that are not finished at once", "50 openat(AT_FDCWD, \"/a\", O_RDONLY <unfinished ...>\n51 openat(AT_FDCWD, \"/b\", O_RDONLY) = 4\n50 <... openat resumed>) = 3</a>\n51 close(4 <unfinished ...>\n", []string{"50: 3 /a, 4 /b"}},
 		{"pids in brackets", "strace: Process 50 attached with 2 threads\n[pid    51] 03:00:00 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n[pid    50] 03:00:01 close(9) = 0\n", []string{"50: 3 /a"}},
+		{"a child whose calls are in another file", "open(\"/a\", O_RDONLY) = 3\nfork() = 51\nclose(9) = 0\n", []string{"0: 3 /a"}},
+		{"a fork that strace interrupts on the terminal", "open(\"/a\", O_RDONLY) = 3\nclone(child_stack=NULL, flags=SIGCHLDstrace: Process 51 attached\n, child_tidptr=0x7f) = 51\n" +
+			"[pid    50] open(\"/b\", O_RDONLY) = 4\n[pid    51] execve(\"/bin/echo\", [\"echo\"], 0x1 /* 3 vars */) = 0\n[pid    51] close(3) = 0\n[pid    51] +++ exited with 0 +++\nclose(4) = 0\n", []string{"50: 3 /a"}},
 		{"a path with an arrow within", "50 close(9</x>) = 0\n50 dup(8</a(b>) = 3</a(b>\n", []string{"50: 3 /a(b"}},
 		{"nothing that was opened", "50 close(9</x>) = 0\n50 close(8) = 0\n", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if d := cmp.Diff(c.want, leftOf(parsed(t, c.text))); d != "" {
 				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestAnOpeningCountsThoseOfItsStack: what a child inherits is its parent's.
+func TestAnOpeningCountsThoseOfItsStack(t *testing.T) {
+	const leak, look, here = " > /srv/a(leak+0x1) [0x2]\n", " > /srv/a(look+0x1) [0x2]\n", "50 openat(AT_FDCWD, \"/a\", O_RDONLY) = "
+	all := parsed(t, here+"3\n"+leak+here+"4\n"+leak+here+"5\n"+look+"50 fork() = 51\n50 close(3) = 0\n50 close(9) = 0\n"+leak+"51 openat(AT_FDCWD, \"/b\", O_RDONLY) = 6\n"+leak)
+	var got []string
+	for _, p := range all.Processes {
+		for _, o := range p.Left {
+			got = append(got, fmt.Sprint(p.PID, " ", o.FD, " ", o.OfStack, " ", o.LeftOfStack, " ", o.Inherited))
+		}
+	}
+	want := []string{"50 4 2 1 false", "50 5 1 1 false", "51 3 0 0 true", "51 4 0 0 true", "51 5 0 0 true", "51 6 1 1 false"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAProcessEndsWithItsLastTask(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		ended      bool
+	}{
+		{"all ended", "50 open(\"/a\", O_RDONLY) = 3\n50 +++ exited with 0 +++\n", true},
+		{"killed, without pids", "open(\"/a\", O_RDONLY) = 3\n+++ killed by SIGKILL +++\n", true},
+		{"on a terminal, where the last task has no pid again", "open(\"/a\", O_RDONLY) = 3\n[pid 50] close(9) = 0\n+++ exited with 0 +++\n", true},
+		{"a thread lives", "50 open(\"/a\", O_RDONLY) = 3\n50 clone(flags=CLONE_FILES|CLONE_THREAD) = 51\n51 close(9) = 0\n50 +++ exited with 0 +++\n", false},
+		{"strace was stopped", "50 open(\"/a\", O_RDONLY) = 3\n", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if p := parsed(t, c.text).Processes[0]; p.Ended != c.ended || len(p.Left) != 1 {
+				t.Errorf("%+v", p)
 			}
 		})
 	}

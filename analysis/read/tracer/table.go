@@ -30,18 +30,23 @@ type process struct {
 	descriptors map[int]held
 	// live are its tasks that were seen and did not end.
 	live map[int]bool
+	// called says that a line is of it. Else its calls are in another file.
+	called bool
+	// stacks counts what it opened by the index of the stack.
+	stacks map[int]int
 }
 
-// held is a descriptor of one process. Closing says that exec closes it.
+// held is a descriptor of one process. Closing says that exec closes it, inherited that the
+// parent opened it.
 type held struct {
 	*Opening
-	closing bool
+	closing, inherited bool
 }
 
 func newTable() *table { return &table{tasks: map[int]*process{}, known: map[string]int{}} }
 
 func (t *table) newProcess(pid int) *process {
-	p := &process{Process: Process{PID: pid}, descriptors: map[int]held{}, live: map[int]bool{}}
+	p := &process{Process: Process{PID: pid}, descriptors: map[int]held{}, live: map[int]bool{}, stacks: map[int]int{}}
 	t.processes = append(t.processes, p)
 	return p
 }
@@ -50,12 +55,13 @@ func (t *table) newProcess(pid int) *process {
 // process: strace -p attaches to all threads of one.
 func (t *table) of(task int) *process {
 	if p := t.tasks[task]; p != nil {
-		p.live[task] = true
+		p.live[task], p.called = true, true
 		return p
 	}
 	if t.root == nil {
 		t.root = t.newProcess(task)
 	}
+	t.root.called = true
 	if !t.root.Certain && task > 0 && (t.root.PID == 0 || task < t.root.PID) {
 		t.root.PID = task
 	}
@@ -82,7 +88,7 @@ func (t *table) opened(p *process, o Opening, closing bool) *Opening {
 		return nil
 	}
 	t.open++
-	p.descriptors[o.FD] = held{&o, closing}
+	p.descriptors[o.FD] = held{&o, closing, false}
 	return &o
 }
 
@@ -118,7 +124,7 @@ func (t *table) forked(parent *process, task int, shares bool) {
 			return
 		}
 		t.open++
-		child.descriptors[fd] = d
+		child.descriptors[fd] = held{d.Opening, d.closing, true}
 	}
 }
 
@@ -141,17 +147,36 @@ func (t *table) stack(text string, parse func() analysis.Stack) int {
 	return at
 }
 
-// left are the processes with what they left open. Those that ended are left out where others
-// live on: commands that a program ran.
+// openedAt notes the stack of a descriptor that a process opened.
+func (p *process) openedAt(o *Opening, stack int) {
+	if o.Stack = stack; stack >= 0 {
+		p.stacks[stack]++
+	}
+}
+
+// left are the processes with what they left open. Left out are those that ended where others
+// live on, commands that a program ran, and those without a call.
 func (t *table) left() []Process {
-	lives := slices.ContainsFunc(t.processes, func(p *process) bool { return len(p.live) > 0 })
+	lives := slices.ContainsFunc(t.processes, func(p *process) bool { return p.called && len(p.live) > 0 })
 	var out []Process
 	for i, p := range t.processes {
-		if p.Opened == 0 && len(p.descriptors) == 0 || len(p.live) == 0 && (lives || i > 0) {
+		p.Ended = len(p.live) == 0
+		if !p.called || p.Opened == 0 && len(p.descriptors) == 0 || p.Ended && (lives || i > 0) {
 			continue
 		}
+		stays := map[int]int{}
 		for _, fd := range slices.Sorted(maps.Keys(p.descriptors)) {
-			p.Left = append(p.Left, *p.descriptors[fd].Opening)
+			d := p.descriptors[fd]
+			o := *d.Opening
+			if o.Inherited = d.inherited; !o.Inherited && o.Stack >= 0 {
+				stays[o.Stack]++
+			}
+			p.Left = append(p.Left, o)
+		}
+		for i := range p.Left {
+			if o := &p.Left[i]; !o.Inherited && o.Stack >= 0 {
+				o.OfStack, o.LeftOfStack = p.stacks[o.Stack], stays[o.Stack]
+			}
 		}
 		out = append(out, p.Process)
 	}

@@ -38,9 +38,10 @@ type Process struct {
 	Program string
 	// Opened counts the descriptors that it opened, closed or not.
 	Opened int
-	// Left are those not closed at the end, by number. A process that ended did not close them
-	// itself.
+	// Left are those not closed at the end, by number.
 	Left []Opening
+	// Ended says that it ended within the trace: the kernel closed what it left.
+	Ended bool
 }
 
 // Opening is a descriptor and the call that made it. Place is the line of that.
@@ -53,6 +54,11 @@ type Opening struct {
 	Place analysis.Place
 	// Stack indexes Trace.Stacks, -1 without one.
 	Stack int
+	// OfStack counts the descriptors that the process opened with this stack, closed or not, and
+	// LeftOfStack those that it left open; 0 without a stack.
+	OfStack, LeftOfStack int
+	// Inherited says that the process did not open it itself: its parent did, before the fork.
+	Inherited bool
 	// At is the time since Trace.Begin, -1 where the lines have none.
 	At time.Duration
 }

@@ -20,6 +20,8 @@ type Origin struct {
 	Count   int    `json:"count"`
 	Of      int    `json:"of"`
 	Members int    `json:"members"`
+	// Kept counts those of a stack that left open most of what it opened while it was traced.
+	Kept int `json:"kept,omitempty"`
 }
 
 // started are the ancestries of a family in the last snapshot that has any. A trace and the

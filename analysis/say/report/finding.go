@@ -529,6 +529,9 @@ func (j *JudgedSeries) next(f *Family) string {
 			return "Find who makes a pool “" + f.Attributes["pool"] + "” per call; share one, or shut each down."
 		}
 	case analysis.KindDescriptor:
+		if f.OpenedAt != nil {
+			return f.closeOpened()
+		}
 		if f.Attributes["state"] == "CLOSE_WAIT" {
 			return closeEach
 		}

@@ -268,6 +268,9 @@ func (d *diagnosing) alsoText(o answer, first *answer) string {
 		text += " started by " + shortRole(x.CreatedBy)
 	}
 	text += " " + d.courseOf(s, &o.subject).Text()
+	if opened := s.lead(o.finding).openedText(); opened != "" {
+		text += ", " + opened
+	}
 	if len(d.r.Series) > 1 {
 		text = d.processOf(o.series) + ": " + text
 	}

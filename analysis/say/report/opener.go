@@ -21,7 +21,16 @@ type Traced struct {
 	Seconds float64 `json:"seconds,omitempty"`
 	// ClosesUnknown says that the tool does not show what was closed.
 	ClosesUnknown bool `json:"closes_unknown,omitempty"`
+	// Ended says that the process ended while it was traced.
+	Ended bool `json:"ended,omitempty"`
 }
+
+// manyLeft is how many descriptors of one stack stay open before its code is looked at: each
+// program opens its log, its listener and the like once.
+const manyLeft = 3
+
+// keeps reports a stack that left open most of what it opened.
+func keeps(a *analysis.Ancestry) bool { return a.Left >= manyLeft && 2*a.Left > a.Opened }
 
 func tracedOf(s *analysis.Snapshot) *Traced {
 	form := s.Forms[analysis.KindDescriptor]
@@ -30,7 +39,7 @@ func tracedOf(s *analysis.Snapshot) *Traced {
 	}
 	return &Traced{
 		Tool: s.Artifacts[0].Kind, Opened: int(s.Figures[analysis.TraceOpened]), Seconds: s.Figures[analysis.TraceSeconds],
-		ClosesUnknown: form == analysis.FormOpenEvents,
+		ClosesUnknown: form == analysis.FormOpenEvents, Ended: s.Figures[analysis.TraceEnded] > 0,
 	}
 }
 
@@ -61,6 +70,9 @@ func (j *JudgedSeries) openedAt(ancestries []analysis.Ancestry, g *analysis.Grou
 			at[text] = &Origin{Function: f.Function, File: f.File, Line: f.Line, Text: text, Of: g.Count, Members: g.Count}
 		}
 		at[text].Count += ancestries[i].Count
+		if keeps(&ancestries[i]) {
+			at[text].Kept += ancestries[i].Count
+		}
 	}
 	return mostOf(at)
 }
@@ -68,7 +80,7 @@ func (j *JudgedSeries) openedAt(ancestries []analysis.Ancestry, g *analysis.Grou
 // mostOf is the origin with most members, nil without any.
 func mostOf(origins map[string]*Origin) *Origin {
 	all := slices.SortedFunc(maps.Values(origins), func(a, b *Origin) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(b.Kept, a.Kept), cmp.Compare(b.Count, a.Count), strings.Compare(a.Text, b.Text))
 	})
 	if len(all) == 0 {
 		return nil
@@ -111,38 +123,106 @@ func (f *Family) openedText() string {
 	}
 }
 
+// closeOpened is what to do about descriptors whose opener a tracer saw, "" where it saw none.
+func (f *Family) closeOpened() string {
+	if f == nil || f.OpenedAt == nil {
+		return ""
+	}
+	return fmt.Sprintf("Close what %s opens when it is done with it, also where it fails.", f.OpenedAt.Text)
+}
+
+// openedThere words the place in a sentence that says what was opened, "" where a tracer did not
+// see one place open all of them.
+func (f *Family) openedThere() string {
+	if f == nil || f.OpenedAt == nil || f.OpenedAt.Count < f.OpenedAt.Of {
+		return ""
+	}
+	return " at " + f.OpenedAt.Text
+}
+
+// openedBeside words what the place that opened a thing opened besides it and is not closed, "" if
+// nothing.
+//
+//	"; 24 others were opened there"
+func (s *Series) openedBeside(lead *Family) string {
+	n := 0
+	for i := range s.Families {
+		if f := &s.Families[i]; lead.openedThere() != "" && f.Fingerprint != lead.Fingerprint && f.Verdict.Rose() && f.OpenedAt != nil && f.OpenedAt.Text == lead.OpenedAt.Text {
+			n += f.OpenedAt.Count
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "; 1 more was opened there"
+	}
+	return fmt.Sprintf("; %d others were opened there", n)
+}
+
 // leftUnclosed words the only capture of a process if it is what a tracer saw, "" if it is not.
 //
 //	"86 descriptors of confd were opened in 60 s of strace and not closed; all at main.leak (leak.go:21)"
+//	"2 of 40 descriptors that confd opened in 60 s of strace were still open at its end"
 //	"confd closed all 40 descriptors that it opened in 60 s of strace"
 //	"confd opened 40 files in 60 s of trace_open, which does not show what it closed"
+//	"confd opened 80 files in 60 s of trace_open; 40 at main.leak got numbers that were never given again"
 func (d *diagnosing) leftUnclosed(s *Series) string {
 	snap := d.snapshot(s, 0)
 	if snap.Traced == nil || snap.Totals.Descriptors == nil {
 		return ""
 	}
-	if snap.Traced.ClosesUnknown {
-		return fmt.Sprintf("%s opened %s %s, which does not show what it closed", s.actor(), wording.Plural(snap.Traced.Opened, "file", "files"), snap.Traced.while())
-	}
-	left := *snap.Totals.Descriptors
-	if left == 0 {
-		all := "all " + wording.Plural(snap.Traced.Opened, "descriptor", "descriptors")
-		if snap.Traced.Opened == 1 {
-			all = "the descriptor"
+	t, left, opener := snap.Traced, *snap.Totals.Descriptors, s.opener()
+	switch {
+	case t.ClosesUnknown && opener != nil && opener.Kept > 0:
+		return fmt.Sprintf("%s opened %s %s; %d at %s got numbers that were never given again", s.actor(), wording.Plural(t.Opened, "file", "files"), t.while(), opener.Kept, opener.Text)
+	case t.ClosesUnknown:
+		return fmt.Sprintf("%s opened %s %s, which does not show what it closed", s.actor(), wording.Plural(t.Opened, "file", "files"), t.while())
+	case left == 0 && t.Opened == 1:
+		return fmt.Sprintf("%s closed the descriptor that it opened %s", s.actor(), t.while())
+	case left == 0:
+		return fmt.Sprintf("%s closed all %s that it opened %s", s.actor(), wording.Plural(t.Opened, "descriptor", "descriptors"), t.while())
+	case opener == nil || opener.Kept == 0:
+		when := "at the end of the trace"
+		if t.Ended {
+			when = "when it ended"
 		}
-		return fmt.Sprintf("%s closed %s that it opened %s", s.actor(), all, snap.Traced.while())
+		which := fmt.Sprintf("%d of %s", left, wording.Plural(t.Opened, "descriptor", "descriptors"))
+		switch {
+		case t.Opened == 1:
+			which = "The descriptor"
+		case left == t.Opened:
+			which = "All " + wording.Plural(left, "descriptor", "descriptors")
+		}
+		return fmt.Sprintf("%s that %s opened %s %s still open %s", which, s.actor(), t.while(), wording.Fit(left, "was", "were"), when)
 	}
-	text := fmt.Sprintf("%s%s %s opened %s and not closed", wording.Members(analysis.KindDescriptor, left), s.place("of"), wording.Fit(left, "was", "were"), snap.Traced.while())
-	switch most := s.opener(); {
-	case most == nil:
-		return text
-	case most.Count == left && left == 1:
-		return text + "; at " + most.Text
-	case most.Count == left:
-		return text + "; all at " + most.Text
-	default:
-		return fmt.Sprintf("%s; %d at %s", text, most.Count, most.Text)
+	closed := "closed"
+	if t.Ended {
+		closed = "closed when it ended"
 	}
+	return fmt.Sprintf("%s%s were opened %s and not %s; %s", wording.Members(analysis.KindDescriptor, left), s.place("of"), t.while(), closed, opener.kept(left))
+}
+
+// kept words how many of the descriptors that are left an opener opened.
+func (o *Origin) kept(left int) string {
+	if o.Count == left {
+		return "all at " + o.Text
+	}
+	return fmt.Sprintf("%d at %s", o.Count, o.Text)
+}
+
+// look says what to do about code that left open most of what it opened, nil if none did. A
+// process that ended while it was traced cannot be captured.
+func (d *diagnosing) look(s *Series) *Action {
+	traced, opener := d.snapshot(s, 0).Traced, s.opener()
+	if traced == nil || opener == nil || opener.Kept == 0 {
+		return nil
+	}
+	text := "See whether " + opener.Text + " closes what it opens, also where it fails."
+	if traced.Ended {
+		return &Action{Text: text}
+	}
+	return &Action{Text: text + " Captures of a longer time show which stay:", Command: d.collect(s, 0)}
 }
 
 // opener is the code that opened most descriptors of a process, nil where nothing shows it.
@@ -154,6 +234,7 @@ func (s *Series) opener() *Origin {
 				at[o.Text] = &Origin{Text: o.Text}
 			}
 			at[o.Text].Count += o.Count
+			at[o.Text].Kept += o.Kept
 		}
 	}
 	return mostOf(at)

@@ -24,14 +24,18 @@ func (s *screen) stack(most int) []string {
 		return nil
 	}
 	of := s.lead.StackOf
-	caption := "where it waits"
+	one, many := "waits", "wait"
+	if of.Opened {
+		one, many = "was opened", "were opened"
+	}
+	caption := "where it " + one
 	switch {
 	case of.Of > of.Members:
-		caption = fmt.Sprintf("where %s of the %s wait", wording.Number(int64(of.Members)), wording.Number(int64(of.Of)))
+		caption = fmt.Sprintf("where %s of the %s %s", wording.Number(int64(of.Members)), wording.Number(int64(of.Of)), many)
 	case of.Members > 1:
-		caption = fmt.Sprintf("where the %s wait", wording.Number(int64(of.Members)))
+		caption = fmt.Sprintf("where the %s %s", wording.Number(int64(of.Members)), many)
 	}
-	if x := &s.r.Series[*s.Series]; len(x.Snapshots) > 1 {
+	if x := &s.r.Series[*s.Series]; len(x.Snapshots) > 1 && !of.Opened {
 		for i, id := range x.Snapshots {
 			if id == of.Snapshot {
 				caption += " at " + wording.Printable(s.diagnosing.label(x, i))

@@ -170,14 +170,19 @@ func (d *diagnosing) opened(l answer, yet, each string) []string {
 	if p := c.Opener; p != nil {
 		yet = " until " + p.left()
 	}
+	lead := s.lead(l.finding)
+	at := lead.openedThere()
 	if s.Process != "" && !s.Unowned && !d.placed && x.opener() && c.Opener == nil {
-		text = fmt.Sprintf("%s %s %s%s and %s", s.Named(), x.began, atLeast, x.words(c.Came), x.endedNone()+yet)
+		text = fmt.Sprintf("%s %s %s%s%s and %s", s.Named(), x.began, atLeast, x.words(c.Came), at, x.endedNone()+yet)
 	} else {
 		in := s.place("in")
 		if d.placed {
 			in = ""
 		}
-		text = fmt.Sprintf("%s %s %s%s and %s", capital(atLeast+x.words(c.Came)), wording.Fit(c.Came, "was", "were"), x.began, in, noneEnded(x, yet))
+		text = fmt.Sprintf("%s %s %s%s%s and %s", capital(atLeast+x.words(c.Came)), wording.Fit(c.Came, "was", "were"), x.began, in, at, noneEnded(x, yet))
+	}
+	if beside := s.openedBeside(lead); beside != "" && each == "" {
+		each = beside
 	}
 	if p := c.Serves; p != nil && s.Process != "" && !d.placed {
 		each = fmt.Sprintf("; %s serves them", p.Process)

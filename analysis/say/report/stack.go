@@ -42,6 +42,8 @@ type StackOf struct {
 	Of      int `json:"of"`
 	// Elided counts the frames that the runtime left out, -1 for an unknown number.
 	Elided int `json:"elided,omitempty"`
+	// Opened says that the stack opened the descriptors: they wait nowhere.
+	Opened bool `json:"opened,omitempty"`
 }
 
 // The notes on own code of a stack without marks.
@@ -62,10 +64,16 @@ func (j *JudgedSeries) locate(f *Finding) {
 	}
 	for _, print := range f.Families {
 		at, ok := j.sightings[print]
-		if !ok || at.group.Family.Kind != analysis.KindGoroutine && at.group.Family.Kind != analysis.KindThread {
+		if !ok {
 			continue
 		}
 		at = j.judgedAt(at.group.Family, at)
+		if at.group.Family.Kind == analysis.KindDescriptor && j.locateOpening(f, at) {
+			return
+		}
+		if at.group.Family.Kind != analysis.KindGoroutine && at.group.Family.Kind != analysis.KindThread {
+			continue
+		}
 		if l := j.located(j.own, at.group, at.snapshot); l != nil {
 			f.Stack, f.StackOf, f.StackNote = l.Stack, &l.Of, l.Note
 			f.Ahead = j.ahead(f, at)
@@ -77,6 +85,22 @@ func (j *JudgedSeries) locate(f *Finding) {
 			return
 		}
 	}
+}
+
+// locateOpening sets the stack that opened most descriptors of a group, and reports whether a
+// tracer saw any.
+func (j *JudgedSeries) locateOpening(f *Finding, at sighting) bool {
+	all := j.Snapshots[at.snapshot].Ancestries[at.group.Family.Fingerprint]
+	if len(all) == 0 {
+		return false
+	}
+	most := all[0] // the most frequent one is first
+	f.Stack = markedFrames(j.own, &most.Stacks[0], j.own.Mark(&most.Stacks[0]))
+	f.StackOf = &StackOf{
+		Family: at.group.Family.Fingerprint, Kind: analysis.KindDescriptor, Snapshot: j.Snapshots[at.snapshot].ID,
+		Members: most.Count, Of: max(most.Count, at.group.Count), Elided: most.Stacks[0].Elided, Opened: true,
+	}
+	return true
 }
 
 // LocatedStack is the most frequent exact stack of a family in one snapshot.
@@ -275,6 +299,9 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 	}
 	of := f.StackOf
 	out := &Trace{Caption: "Stack of " + share(of.Kind, of.Members, of.Of) + " at " + label(of.Snapshot)}
+	if of.Opened {
+		out.Caption = "What opened " + share(of.Kind, of.Members, of.Of) + " at " + label(of.Snapshot)
+	}
 	var rows []TraceRow
 	for _, frame := range f.Stack {
 		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy, Frame: frame.Frame()})

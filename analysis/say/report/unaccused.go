@@ -531,8 +531,12 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		if r.state == OneDump && s.Alike != nil && s.Alike.Excerpt > 0 {
 			return &Action{Text: "Upload the whole dump (debug=2): this excerpt does not show all that could end the wait of " + wording.PageDuration(time.Duration(s.Alike.Excerpt)*time.Minute) + "."}
 		}
-		if opener := s.opener(); r.state == OneDump && opener != nil && d.leftUnclosed(s) != "" {
-			return &Action{Text: "See whether " + opener.Text + " closes what it opens, also where it fails. Captures of a longer time show which stay:", Command: d.collect(s, 0)}
+		if traced := d.snapshot(s, 0).Traced; r.state == OneDump && traced != nil {
+			if look := d.look(s); look != nil {
+				return look
+			} else if traced.Ended {
+				return &Action{Text: "What stays open tells more in a longer run:", Command: wording.TraceCommand + " -o open.strace COMMAND"}
+			}
 		}
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	}

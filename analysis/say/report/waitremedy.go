@@ -40,6 +40,9 @@ const (
 // the program.
 func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 	s, f := &d.r.Series[l.series], l.finding
+	if f.StackOf != nil && f.StackOf.Opened {
+		return s.lead(f).closeOpened(), true
+	}
 	if l.queue != nil && len(l.queue.stuck()) > 0 {
 		return l.queue.unlock().Text, true
 	}
