@@ -19,7 +19,7 @@ type followCommand struct {
 
 // Help stands below the flags in the help of the command.
 func (*followCommand) Help() string {
-	return `Prints where one goroutine, thread, descriptor or watch was in each capture: the place in the code, the state, how long it waits, who started it, and its labels. After a restart the same number is another one.
+	return `Prints where one goroutine, thread, descriptor or watch was in each capture: the place in the code, the state, how long it waits, the locks that it waits for and holds, who started or opened it, and its labels. After a restart the same number is another one.
 Exit status: 0 done, 2 nobody has that number.
 
 Example:

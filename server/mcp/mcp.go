@@ -104,7 +104,7 @@ func New(cfg Config) *sdk.Server {
 	add(s, &cfg, "findings", "List the findings of a case, the most severe first, each with its proof, what to do and its stack.", t.findings)
 	add(s, &cfg, "family", "Show one growth: counts, evidence, the most frequent stack with file and line, and its oldest members.", t.family)
 	add(s, &cfg, "object", "Show one kind of objects of a program with all their goroutines: what each is made of and what holds them.", t.object)
-	add(s, &cfg, "follow", "Follow one goroutine, thread, descriptor or watch through all captures: where it was, its state, who started it and whom it started.", t.follow)
+	add(s, &cfg, "follow", "Follow one goroutine, thread, descriptor or watch through all captures: where it was, its state, its locks, who started or opened it and whom it started.", t.follow)
 	add(s, &cfg, "compare", "Compare two snapshots: which families grew, came, shrank and went, and how many of their members survived.", t.compare)
 	add(s, &cfg, "next_capture", "What to capture next, and when, so that open verdicts are decided.", t.nextCapture)
 	return s

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/judge/wait"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/wording"
 )
@@ -87,6 +89,10 @@ type Track struct {
 	Places []Place `json:"places"`
 	// StartedAt is the statement that started it, nil where it is not known.
 	StartedAt *StackFrame `json:"started_at,omitempty"`
+	// StartedFor is the code for which most of its family were started, OpenedAt the code that opened
+	// most descriptors of its family; nil where that is not known.
+	StartedFor *Origin `json:"started_for,omitempty"`
+	OpenedAt   *Origin `json:"opened_at,omitempty"`
 	// Parents are who started it, and who started that one, the nearest first. Started are those that
 	// it started and that a capture shows, the first of StartedTotal.
 	Parents      []Relative `json:"parents,omitempty"`
@@ -126,6 +132,9 @@ type Place struct {
 	Wait        *int             `json:"wait_minutes,omitempty"`
 	Labels      []analysis.Label `json:"labels,omitempty"`
 	Detail      string           `json:"detail,omitempty"`
+	// WaitsFor is the lock that it waits for, with its holder; Holds are those that it holds.
+	WaitsFor string   `json:"waits_for,omitempty"`
+	Holds    []string `json:"holds,omitempty"`
 }
 
 // Follow finds a member in all captures of the chosen series, which are those of the report if there
@@ -175,6 +184,7 @@ func (j *JudgedSeries) follow(w Wanted, s *Series) []Track {
 			if i := slices.IndexFunc(stack, func(f StackFrame) bool { return f.CreatedBy }); i >= 0 && out[k].StartedAt == nil {
 				out[k].StartedAt = &stack[i]
 			}
+			out[k].origins(s.family(g.Family.Fingerprint))
 		case captured(snap, out[k].Kind):
 			out[k].Places = append(out[k].Places, j.absent(at))
 		}
@@ -185,6 +195,24 @@ func (j *JudgedSeries) follow(w Wanted, s *Series) []Track {
 		}
 	}
 	return out
+}
+
+// origins notes who started or opened the family of a member.
+func (t *Track) origins(f *Family) {
+	if f != nil {
+		t.StartedFor, t.OpenedAt = cmp.Or(f.StartedFor, t.StartedFor), cmp.Or(f.OpenedAt, t.OpenedAt)
+	}
+}
+
+// ofMember says an origin of a member: of some of its group, it may be another one's.
+//
+//	"opened at main.leak (leak.go:21)", "31 of 41 of its group were opened at main.leak (leak.go:21)"
+func (o *Origin) ofMember(what string) string {
+	text := what + " " + wording.Printable(o.Text)
+	if o.Count < o.Members {
+		return fmt.Sprintf("%d of %d of its group %s %s", o.Count, o.Members, wording.Fit(o.Count, "was", "were"), text)
+	}
+	return text
 }
 
 const (
@@ -295,6 +323,7 @@ func (j *JudgedSeries) place(at int, m *analysis.Member, g *analysis.Group) (Pla
 	if j.own == nil {
 		j.own = family.OwnOf(j.stacks)
 	}
+	j.locksOf(&out, at, m, &own)
 	var stack []StackFrame
 	if l := j.located(j.own, &own, at); l != nil && len(l.Stack) > 0 {
 		stack = l.Stack
@@ -391,6 +420,12 @@ func (t *Track) Text() string {
 	if start := t.Statement(); start != "" {
 		fmt.Fprintf(&b, "started at %s\n", start)
 	}
+	if t.StartedFor != nil {
+		fmt.Fprintln(&b, t.StartedFor.ofMember("started for"))
+	}
+	if t.OpenedAt != nil {
+		fmt.Fprintln(&b, t.OpenedAt.ofMember("opened at"))
+	}
 	for i := range t.Parents {
 		fmt.Fprintf(&b, "%s by %s\n", []string{"started", "that one"}[min(i, 1)], t.Parents[i].text())
 	}
@@ -446,7 +481,53 @@ func (p *Place) more() []string {
 	for _, l := range p.Labels {
 		out = append(out, l.Key+"="+l.Value)
 	}
-	return out
+	if p.WaitsFor != "" {
+		out = append(out, p.WaitsFor)
+	}
+	return append(out, p.Holds...)
+}
+
+// locksOf adds the lock that a member waits for and those that it holds, as far as the dump shows
+// them: of the locks for which somebody waits in its function, if there is one alone.
+func (j *JudgedSeries) locksOf(p *Place, at int, m *analysis.Member, g *analysis.Group) {
+	locks := j.LocksAt(at)
+	if locks == nil || locks.Kind != g.Family.Kind {
+		return
+	}
+	var waits *Lock
+	for i := range locks.List {
+		l := &locks.List[i]
+		for k := range l.Holders {
+			if h := &l.Holders[k]; h.Certainty != wait.Possible && (h.ID != 0 && h.ID == m.Identity.ID || h.ID == 0 && h.Name != "" && h.Name == m.Detail) {
+				p.Holds = append(p.Holds, h.holds(l, locks.Kind))
+			}
+		}
+		switch {
+		case locks.Kind == analysis.KindThread && slices.Contains(l.Waiting, m.Detail):
+			p.WaitsFor = l.awaited(locks.Kind)
+			return
+		case waitsForLock(m.State) && j.enters(l, g):
+			if waits != nil {
+				return // one of two: the dump does not say which
+			}
+			waits = l
+		}
+	}
+	if waits != nil {
+		p.WaitsFor = waits.awaited(locks.Kind)
+	}
+}
+
+// waitsForLock reports the state of a goroutine or of a thread that waits for a lock.
+func waitsForLock(state string) bool {
+	return state == "BLOCKED" || strings.HasPrefix(state, "sync.") || strings.HasPrefix(state, "semacquire")
+}
+
+// enters reports that those who wait for a lock do so in the function of a group.
+func (j *JudgedSeries) enters(l *Lock, g *analysis.Group) bool {
+	return slices.ContainsFunc(g.Variants, func(v analysis.Variant) bool {
+		return v.Stack != nil && slices.ContainsFunc(l.In, func(s LockSite) bool { return s.Function != "" && s.Function == wait.EntryOf(v.Stack) })
+	})
 }
 
 // CSV writes a row for each capture of each track.

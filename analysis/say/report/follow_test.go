@@ -92,6 +92,45 @@ started by goroutine 1 (main.main)
 	}
 }
 
+// TestAMemberIsFollowedWithItsLocks: threads 16 and 17 wait for the lock of thread 12, and thread 18 for none.
+func TestAMemberIsFollowedWithItsLocks(t *testing.T) {
+	thread := func(name string, number int, state, frames string) string {
+		return fmt.Sprintf("%q #%d prio=5 os_prio=0 cpu=1.00ms elapsed=100.00s tid=0x00007f00%04d nid=0x%d waiting  [0x00007f0000000000]\n   java.lang.Thread.State: %s\n%s\n", name, number, number, number, state, frames)
+	}
+	const blocked = "\tat com.acme.Shop.buy(Shop.java:15)\n\t- waiting to lock <0x000000070e0a1b20> (a java.lang.Object)\n"
+	dump := "2026-05-21 03:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.1+12 mixed mode):\n\n" +
+		thread("keeper", 12, "TIMED_WAITING (sleeping)", "\tat java.lang.Thread.sleep(java.base@17/Native Method)\n\tat com.acme.Shop.refresh(Shop.java:6)\n\t- locked <0x000000070e0a1b20> (a java.lang.Object)\n") +
+		thread("buyer-1", 16, "BLOCKED (on object monitor)", blocked) + thread("buyer-2", 17, "BLOCKED (on object monitor)", blocked) +
+		thread("clock", 18, "TIMED_WAITING (sleeping)", "\tat java.lang.Thread.sleep(java.base@17/Native Method)\n\tat com.acme.Clock.tick(Clock.java:3)\n")
+	c := built(t, []bundle.Input{{Name: "shop.txt", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(dump)), nil }}})
+	for name, want := range map[string]string{
+		"thread:12": "Shop.refresh Shop.java:6, TIMED_WAITING, keeper, holds lock 1 (java.lang.Object), for which 2 threads wait\n",
+		"thread:16": "Shop.buy Shop.java:15, BLOCKED, buyer-1, waits for lock 1 (java.lang.Object), its holder: thread \"keeper\" in Shop.refresh, which is TIMED_WAITING\n",
+		"thread:18": "Clock.tick Clock.java:3, TIMED_WAITING, clock\n",
+	} {
+		found, err := c.Follow(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := found.Tracks[0].Text(); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %q", name, got, want)
+		}
+	}
+}
+
+// TestADescriptorIsFollowedToItsOpener: those of a case with a trace.
+func TestADescriptorIsFollowedToItsOpener(t *testing.T) {
+	const trace = "50 1795878472.000000 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3</srv/a>\n > /srv/confd(main.leak+0x21) [0x2]\n50 1795878473.000000 close(9) = 0\n"
+	c := built(t, []bundle.Input{{Name: "a.strace", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(trace)), nil }}})
+	found, err := c.Follow("fd:3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := found.Tracks[0].Text(); !strings.HasSuffix(got, "\nopened at main.leak\n") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestTheNameOfAMemberFindsItAgain(t *testing.T) {
 	for _, c := range []struct {
 		kind analysis.Kind

@@ -208,10 +208,7 @@ func lockOf(g *wait.Graph, k int, ids []string) Lock {
 //
 //	29 goroutines wait for lock 1, the longest 4 min: 24 in metrics.(*Namespace).WithConstLabels. Likely holder: goroutine 13927 in ….
 func (l *Lock) words(kind analysis.Kind) string {
-	text := fmt.Sprintf("%s for %s", wording.Plural(l.Waiters, string(kind)+" waits", wording.Kinds(kind)+" wait"), l.ID)
-	if l.Class != "" {
-		text += " (" + l.Class + ")"
-	}
+	text := fmt.Sprintf("%s for %s", wording.Plural(l.Waiters, string(kind)+" waits", wording.Kinds(kind)+" wait"), l.named())
 	switch {
 	case l.Oldest > 0 && l.Waiters > 1:
 		text += ", the longest " + wording.Wait(l.Oldest)
@@ -238,6 +235,34 @@ func (l *Lock) words(kind analysis.Kind) string {
 		text += " Who holds it is open: " + l.Open + "."
 	}
 	return text
+}
+
+// named is a lock with its class: "lock 1 (java.lang.Object)".
+func (l *Lock) named() string {
+	if l.Class != "" {
+		return l.ID + " (" + l.Class + ")"
+	}
+	return l.ID
+}
+
+// awaited words a wait for the lock with its first holder.
+func (l *Lock) awaited(kind analysis.Kind) string {
+	text := "waits for " + l.named()
+	if len(l.Holders) > 0 {
+		text += ", " + l.Holders[0].words(kind)
+	}
+	return text
+}
+
+// holds words that a holder has the lock, and who waits for it.
+//
+//	"likely holds lock 1, for which 29 goroutines wait"
+func (h *LockHolder) holds(l *Lock, kind analysis.Kind) string {
+	text := "holds "
+	if h.Certainty != wait.Proven {
+		text = string(h.Certainty) + " holds "
+	}
+	return text + l.named() + ", for which " + wording.Plural(l.Waiters, string(kind)+" waits", wording.Kinds(kind)+" wait")
 }
 
 // words is a holder without the full stop.
