@@ -3,8 +3,10 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -84,6 +86,71 @@ func (s *Series) forWhom(f *Finding) string {
 		return " for " + x.StartedFor.Text
 	}
 	return ""
+}
+
+// startedIn is where the goroutines stand that started most members of a group, nil where fewer
+// than half have one such place. A profile with debug=3 has ids in place of creators.
+func (j *JudgedSeries) startedIn(g *analysis.Group) *Origin {
+	at := slices.IndexFunc(j.Snapshots, func(s *analysis.Snapshot) bool { return GroupOf(s, g.Family.Fingerprint) == g })
+	if g.Family.Kind != analysis.KindGoroutine || !g.Members.Identified() || at < 0 {
+		return nil
+	}
+	parents := map[int64]int{}
+	for m := range g.Members.All() {
+		if m.Parent > 0 {
+			parents[m.Parent]++
+		}
+	}
+	origins, ids := map[string]*Origin{}, map[string]map[int64]bool{}
+	for id, n := range parents {
+		o, place := &Origin{Of: g.Count, Members: g.Count}, ""
+		if f := j.standsAt(id, at); f != nil {
+			o.Function, o.File, o.Line = f.Function, f.File, f.Line
+			place = " in " + strings.TrimSpace(shortRole(f.Function)+" "+f.place())
+		} else {
+			place = fmt.Sprintf(" %d, which no capture shows", id)
+		}
+		if origins[place] == nil {
+			origins[place], ids[place] = o, map[int64]bool{}
+		}
+		origins[place].Count += n
+		ids[place][id] = true
+	}
+	for place, o := range origins {
+		o.Text = "goroutines" + place
+		for id := range ids[place] {
+			switch {
+			case o.Function == "":
+				o.Text = "goroutine" + place
+			case len(ids[place]) == 1:
+				o.Text = fmt.Sprintf("goroutine %d%s", id, place)
+			}
+		}
+	}
+	if most := mostOf(origins); most != nil && 2*most.Count > g.Count {
+		return most
+	}
+	return nil
+}
+
+// standsAt is the frame of a goroutine in a snapshot that says most: the first of own code, else
+// its outermost one; nil where the snapshot does not show it.
+func (j *JudgedSeries) standsAt(id int64, at int) *StackFrame {
+	w := Wanted{Kind: analysis.KindGoroutine, Number: id}
+	m, g := w.in(j.Snapshots[at])
+	if m == nil {
+		return nil
+	}
+	place, stack := j.place(at, m, g)
+	if place.Frame == nil || place.Frame.Own || !family.OfStandardLibrary(place.Frame.Function) {
+		return place.Frame
+	}
+	for i := range slices.Backward(stack) {
+		if f := &stack[i]; !f.CreatedBy && !strings.HasPrefix(f.Function, "runtime.") {
+			return f
+		}
+	}
+	return place.Frame
 }
 
 // AncestryTraces are the stacks of the ancestors of a family in one snapshot, the most frequent

@@ -350,5 +350,8 @@ func (d *diagnosing) origin(l answer) *Certainty {
 	if last := l.finding.Stack[len(l.finding.Stack)-1]; last.CreatedBy && !family.OfStandardLibrary(last.Function) {
 		return s.startedBy(last.Function, l.finding)
 	}
+	if lead := s.lead(l.finding); lead != nil && lead.StartedIn != nil {
+		return &Certainty{open, "started by " + lead.StartedIn.Text}
+	}
 	return &Certainty{open, "the stack shows where they wait, not who should end them"}
 }

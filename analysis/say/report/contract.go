@@ -202,6 +202,9 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 			}
 			out.Variants = append(out.Variants, Variant{Fingerprint: v.Fingerprint, Frames: names, Count: v.Count})
 		}
+		if out.CreatedBy == "" {
+			out.StartedIn = j.startedIn(g)
+		}
 	}
 	return out
 }

@@ -50,3 +50,21 @@ func TestThreadsOfPoolsOfOneEachAreCalledSo(t *testing.T) {
 		})
 	}
 }
+
+func TestThreadsThatNothingEndsAreToldByTheirOwnWait(t *testing.T) {
+	const jdk = "java.util.concurrent.CompletableFuture.get"
+	for _, c := range []struct {
+		name  string
+		stack []StackFrame
+		want  string
+	}{
+		{"code of a program", []StackFrame{{Function: jdk, File: "CompletableFuture.java", Line: 2072}, {Function: "com.acme.Notifier.await", File: "Notifier.java", Line: 88}},
+			"Give what waits in Notifier.await Notifier.java:88 a time limit, or a way to end; if that code is not yours, report it with this stack."},
+		{"the JDK alone", []StackFrame{{Function: jdk, File: "CompletableFuture.java", Line: 2072}}, ""},
+		{"no stack", nil, ""},
+	} {
+		if got := endThread(c.stack); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -278,6 +278,9 @@ type Family struct {
 	// first own code of the most frequent one.
 	Ancestries []analysis.Ancestry `json:"ancestries,omitempty"`
 	StartedFor *Origin             `json:"started_for,omitempty"`
+	// StartedIn is where the goroutine stands that started most of them, where the dump has its id
+	// and no creator.
+	StartedIn *Origin `json:"started_in,omitempty"`
 	// OpenedAt is the code that opened most of its descriptors, where a tracer saw them opened.
 	OpenedAt *Origin `json:"opened_at,omitempty"`
 }

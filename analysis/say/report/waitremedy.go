@@ -74,10 +74,22 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 	if last.CreatedBy {
 		return fmt.Sprintf("Look for what calls %s and does not end it; if that code is not yours, report it with this stack.", shortRole(starter(f.Stack))), true
 	}
-	if lead := s.lead(f); lead != nil && lead.Kind == analysis.KindThread {
-		return "", false // no dump of a JVM shows who started a thread
+	if lead := s.lead(f); lead != nil && lead.Kind == analysis.KindThread { // no dump of a JVM shows who started one
+		return endThread(f.Stack), false
+	}
+	if lead := s.lead(f); lead != nil && lead.StartedIn != nil && lead.StartedIn.Function != "" {
+		return fmt.Sprintf("Look at what %s starts and does not end; if that code is not yours, report it with this stack.", lead.StartedIn.Text), true
 	}
 	return fmt.Sprintf("Take a dump with ?debug=2, which shows who starts them: they wait in %s.", shortRole(waitsIn(f.Stack))), false
+}
+
+// endThread is what ends threads that wait in code outside of the JDK, "" where they wait in it alone.
+func endThread(stack []StackFrame) string {
+	at := slices.IndexFunc(stack, func(f StackFrame) bool { return !family.OfStandardLibrary(f.Function) })
+	if at < 0 {
+		return ""
+	}
+	return fmt.Sprintf("Give what waits in %s a time limit, or a way to end; if that code is not yours, report it with this stack.", strings.TrimSpace(ShortFunction(analysis.KindThread, stack[at].Function)+" "+stack[at].place()))
 }
 
 // waitsIn is the first function of a stack that is not of the runtime, which profiles show as well.
