@@ -388,6 +388,9 @@ const (
 	TraceEnded   = "trace_ended"
 )
 
+// ExternalBytes is the figure with the memory of buffers outside of the heap of Node.js, in bytes.
+const ExternalBytes = "node_external_bytes"
+
 // UserID is the figure with the real user id of a process, for which the kernel counts the
 // limits of a user.
 const UserID = "uid"

@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"leakdiff/analysis"
 )
 
 // Report is a report without its descriptors.
@@ -38,6 +40,8 @@ type Report struct {
 	// HeapUsed, HeapLimit and RSS are in bytes and 0 if unknown; the heap is that of
 	// the main thread.
 	HeapUsed, HeapLimit, RSS int64
+	// External is the memory of buffers outside of the heap that its objects keep, in bytes.
+	External int64
 	// HeapSpaces are those of the heap, in the order of the report.
 	HeapSpaces []HeapSpace
 	// Workers is the number of worker threads whose reports lie inside.
@@ -66,7 +70,7 @@ func (r Report) Figures() map[string]float64 {
 	out := map[string]float64{}
 	for name, value := range map[string]int64{
 		"limit_open_files": r.SoftOpenFiles, "process_resident_memory_bytes": r.RSS,
-		"node_heap_used_bytes": r.HeapUsed, "node_heap_limit_bytes": r.HeapLimit,
+		"node_heap_used_bytes": r.HeapUsed, "node_heap_limit_bytes": r.HeapLimit, analysis.ExternalBytes: r.External,
 	} {
 		if value > 0 {
 			out[name] = float64(value)

@@ -110,7 +110,7 @@ func TestAReportTellsWhoseItIsAndItsLimits(t *testing.T) {
 		SoftOpenFiles: 1024,
 		Handles:       map[string]int{"tcp": 86, "async": 3, "timer": 2, "check": 2, "signal": 2, "idle": 1, "prepare": 1},
 		ReferencedTCP: 1, UnreferencedTCP: 85, Descriptors: 86,
-		HeapUsed: 44038392, HeapLimit: 4345298944, RSS: 165658624,
+		HeapUsed: 44038392, HeapLimit: 4345298944, RSS: 165658624, External: 4354997,
 		HeapSpaces: []nodereport.HeapSpace{
 			{Name: "read_only_space"}, {Name: "new_space", Used: 1646704}, {Name: "old_space", Used: 23986640}, {Name: "code_space", Used: 1400512},
 			{Name: "shared_space"}, {Name: "trusted_space", Used: 2372696}, {Name: "new_large_object_space"}, {Name: "large_object_space", Used: 14631840},
@@ -123,7 +123,7 @@ func TestAReportTellsWhoseItIsAndItsLimits(t *testing.T) {
 	}
 	figures := map[string]float64{
 		"limit_open_files": 1024, "process_resident_memory_bytes": 165658624, "node_heap_used_bytes": 44038392,
-		"node_heap_limit_bytes": 4345298944, "node_handles": 97, "node_tcp_handles": 86, "node_tcp_unreferenced": 85, "node_workers": 0,
+		"node_heap_limit_bytes": 4345298944, "node_external_bytes": 4354997, "node_handles": 97, "node_tcp_handles": 86, "node_tcp_unreferenced": 85, "node_workers": 0,
 	}
 	if diff := cmp.Diff(figures, got.Figures()); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)

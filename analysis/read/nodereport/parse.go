@@ -175,7 +175,7 @@ func (p *parser) process(key string) error {
 
 // heap reads the numbers of the heap, and of its spaces what they use.
 func (p *parser) heap() error {
-	named := map[string]*int64{"usedMemory": &p.report.HeapUsed, "memoryLimit": &p.report.HeapLimit}
+	named := map[string]*int64{"usedMemory": &p.report.HeapUsed, "memoryLimit": &p.report.HeapLimit, "externalMemory": &p.report.External}
 	return p.Object(func(key string) error {
 		switch {
 		case key == "heapSpaces":

@@ -68,3 +68,16 @@ func TestThreadsThatNothingEndsAreToldByTheirOwnWait(t *testing.T) {
 		}
 	}
 }
+
+func TestBuffersOutsideOfTheHeapAreToldWhereTheyGrow(t *testing.T) {
+	mib := func(n float64) *float64 { return &n }
+	for last, want := range map[float64]string{
+		10 + leastExternal:     "Find who keeps buffers (Buffer, ArrayBuffer): what they hold outside of the heap grew from 10 to 26 MiB.",
+		10 + leastExternal - 1: "Look outside of the heap, which did not grow: at buffers (process.memoryUsage().external and arrayBuffers) and at native modules.",
+	} {
+		s := Series{Heap: &Heap{By: analysis.HeapBySpace, First: &HeapTotal{}}, Gauges: []Gauge{{Name: analysis.ExternalBytes, Unit: "MiB", Values: []*float64{mib(10), mib(last)}}}}
+		if got := s.afterMemory(); got != want {
+			t.Errorf("%v MiB: %q, want %q", last, got, want)
+		}
+	}
+}

@@ -28,6 +28,8 @@ const (
 	processMemory = "process_resident_memory_bytes"
 	endedChildren = "ended_children"
 	heapInUse     = "MiB in use in the heap"
+	// externalMemory is that of Node.js.
+	externalMemory = "MiB in buffers outside of the heap"
 )
 
 // gaugeWords are the figures that are gauges, in the order in which they are told. What a
@@ -44,6 +46,7 @@ var gaugeWords = []gaugeWord{
 	{figure: "resident_memory_bytes", one: "MiB of memory", many: "MiB of memory", bytes: true},
 	{figure: processMemory, one: "MiB of memory", many: "MiB of memory", bytes: true},
 	{figure: analysis.HeapBytes, one: heapInUse, many: heapInUse, bytes: true},
+	{figure: analysis.ExternalBytes, one: externalMemory, many: externalMemory, bytes: true},
 	{figure: "os_threads", one: "OS thread", many: "OS threads"},
 	{figure: endedChildren, one: "ended child that nobody waited for", many: "ended children that nobody waited for"},
 	{figure: "k8s_clients", one: "Kubernetes client", many: "Kubernetes clients"},
@@ -59,6 +62,8 @@ func (g *Gauge) Word() string {
 		return capital(w.many)
 	case g.Name == analysis.HeapBytes:
 		return "Heap in use, MiB"
+	case g.Name == analysis.ExternalBytes:
+		return "Buffers outside of the heap, MiB"
 	}
 	return "Memory, MiB"
 }
@@ -72,12 +77,18 @@ func wordsOfGauge(figure string) gaugeWord {
 
 // lastOfGauge is the last value of a gauge, 0 without one.
 func (s *Series) lastOfGauge(figure string) float64 {
+	_, last := s.courseOfGauge(figure)
+	return float64(last)
+}
+
+// courseOfGauge is the first and the last value of a gauge, 0 without one.
+func (s *Series) courseOfGauge(figure string) (first, last int) {
 	for i := range s.Gauges {
 		if counts := s.Gauges[i].Counts(); s.Gauges[i].Name == figure {
-			return float64(counts[counts.LastAt()].N)
+			return counts[counts.FirstAt()].N, counts[counts.LastAt()].N
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 const mebibyte = 1 << 20

@@ -451,14 +451,20 @@ func HeapWords(n int64) string {
 	return wording.Decimal(math.Round(float64(n)/mebibyte*10)/10) + " MiB"
 }
 
+// leastExternal is the rise in MiB from which memory outside of the heap of Node.js is told.
+const leastExternal = 16
+
 // afterMemory is what to do about memory that rose.
 func (s *Series) afterMemory() string {
 	h := s.Heap
+	before, external := s.courseOfGauge(analysis.ExternalBytes)
 	switch {
 	case h == nil:
 		return whatMemoryHolds
 	case h.First == nil:
 		return "Add a later capture of what the heap holds: two of them say what grew."
+	case !h.Grew && external-before >= leastExternal:
+		return fmt.Sprintf("Find who keeps buffers (Buffer, ArrayBuffer): what they hold outside of the heap grew from %d to %d MiB.", before, external)
 	case !h.Grew && h.By == analysis.HeapBySpace:
 		return "Look outside of the heap, which did not grow: at buffers (process.memoryUsage().external and arrayBuffers) and at native modules."
 	case !h.Grew:
