@@ -63,7 +63,7 @@ func (g *Gauge) Word() string {
 	case g.Name == analysis.HeapBytes:
 		return "Heap in use, MiB"
 	case g.Name == analysis.ExternalBytes:
-		return "Buffers outside of the heap, MiB"
+		return "Buffers, MiB"
 	}
 	return "Memory, MiB"
 }
