@@ -8,7 +8,7 @@ DATA    ?= .data
 FUZZTIME ?= 10s
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: run serve build stripped install dist image test quick long check generate pictures fuzz bench bench-short bench-growth leakbench lab mutate knowledge vuln tools clean
+.PHONY: run serve build stripped install dist image test quick long check generate pictures demo-site fuzz bench bench-short bench-growth leakbench lab mutate knowledge vuln tools clean
 
 run: build
 	$(BINARY) demo
@@ -91,6 +91,12 @@ LEFT_OUT_LINE = if [ -s $(LEFT_OUT) ]; then echo "left out: $$(wc -l < $(LEFT_OU
 # Takes the pictures of the README anew, from the page of a sample in a browser.
 pictures: build
 	cd web/browsertest && LEAKDIFF_BINARY=$(CURDIR)/$(BINARY) go test -count=1 -run README -update .
+
+# The answers of six captures as a site without a server, for a try before an installation: three
+# samples, clients of a JVM and of a Go program that leak connections, and a deadlock.
+SITE ?= $(BUILD)/demo
+demo-site: build
+	$(BINARY) export $(SITE) $(wildcard samples/*/*.tar.gz) cmd/leakbench/testdata/captures/okhttpopen-bad.tgz cmd/leakbench/testdata/captures/grpcjs-bad.tgz analysis/say/report/testdata/deadlock/abba-opt.txt
 
 # For the loop of a change: no race detector, no browser, no processes.
 quick: build
