@@ -29,13 +29,8 @@ type Node struct {
 	// Key identifies the path from the root to the node. It is equal in every tree with
 	// that path: 16 lower-case hex digits, "0" at the root.
 	Key string
-	// Count is the number of members at or below the node. In a tree of two snapshots
-	// Count is of the later one and Before of the earlier one.
-	Before, Count int
-	// Rise is the sum of the rises of families at or below the node, Fall the sum of
-	// the falls of others: Count - Before is Rise - Fall. Both are 0 in the tree of one
-	// snapshot.
-	Rise, Fall int
+	// Figures are those of the members at or below the node.
+	Figures
 	// Families end here: the function is their leaf, or their stack is cut off here.
 	Families []*analysis.Family
 	// Children are ordered by name.
@@ -44,8 +39,34 @@ type Node struct {
 	byName map[string]*Node
 }
 
+// Name is the function as its siblings are told apart: "m.run", "created by m.run".
+func (n *Node) Name() string { return nameOf(n.Func, n.Creator) }
+
+func nameOf(function string, creator bool) string {
+	if creator {
+		return "created by " + function
+	}
+	return function
+}
+
+// Figures count members. In a tree of two snapshots Count is of the later one and Before of
+// the earlier one.
+type Figures struct {
+	Before, Count int
+	// Rise is the sum of the rises of families, Fall the sum of the falls of others: Count -
+	// Before is Rise - Fall. Both are 0 in the tree of one snapshot.
+	Rise, Fall int
+}
+
 // Change is the rise minus the fall.
-func (n *Node) Change() int { return n.Rise - n.Fall }
+func (f *Figures) Change() int { return f.Rise - f.Fall }
+
+func (f *Figures) add(more Figures) {
+	f.Before += more.Before
+	f.Count += more.Count
+	f.Rise += more.Rise
+	f.Fall += more.Fall
+}
 
 // Tree is the merged stacks of one kind.
 type Tree struct {
@@ -65,7 +86,7 @@ type Tree struct {
 func Of(groups []analysis.Group, kind analysis.Kind) *Tree {
 	t := newTree(kind)
 	for _, p := range paired(nil, groups, kind) {
-		t.enter(p, counted)
+		t.enter(p.family, p.Figures)
 	}
 	t.finish()
 	return t
@@ -76,7 +97,8 @@ func Of(groups []analysis.Group, kind analysis.Kind) *Tree {
 func Between(a, b []analysis.Group, kind analysis.Kind) *Tree {
 	t := newTree(kind)
 	for _, p := range paired(a, b, kind) {
-		t.enter(p, compared)
+		p.Rise, p.Fall = max(p.Count-p.Before, 0), max(p.Before-p.Count, 0)
+		t.enter(p.family, p.Figures)
 	}
 	t.finish()
 	return t
@@ -88,8 +110,8 @@ func newTree(kind analysis.Kind) *Tree {
 
 // pair is one family with its members in both snapshots.
 type pair struct {
-	family        *analysis.Family
-	before, count int
+	family *analysis.Family
+	Figures
 }
 
 // paired joins the groups of a kind by fingerprint, largest first.
@@ -107,40 +129,43 @@ func paired(a, b []analysis.Group, kind analysis.Kind) []pair {
 	}
 	for i := range a {
 		if g := &a[i]; g.Family != nil && g.Family.Kind == kind {
-			of(g).before += g.Count
+			of(g).Before += g.Count
 		}
 	}
 	for i := range b {
 		if g := &b[i]; g.Family != nil && g.Family.Kind == kind {
-			of(g).count += g.Count
+			of(g).Count += g.Count
 		}
 	}
 	slices.SortFunc(out, func(x, y pair) int {
-		return cmp.Or(cmp.Compare(max(y.before, y.count), max(x.before, x.count)), strings.Compare(x.family.Fingerprint, y.family.Fingerprint))
+		return cmp.Or(cmp.Compare(max(y.Before, y.Count), max(x.Before, x.Count)), strings.Compare(x.family.Fingerprint, y.family.Fingerprint))
 	})
 	return out
 }
 
-// counting selects the figure of a pair that a node sums.
-type counting int
-
-const (
-	counted counting = iota
-	compared
-)
-
-// enter adds a family along its path from the root.
-func (t *Tree) enter(p pair, how counting) {
-	f := p.family
+// enter adds a family along its path from the root. Where the tree is full, the family ends
+// at its last node.
+func (t *Tree) enter(f *analysis.Family, members Figures) {
 	if len(f.Loose) == 0 {
-		t.Bare += p.count
+		t.Bare += members.Count
 		return
 	}
 	n := t.Root
-	n.add(p, how)
+	n.add(members)
+	defer func() { n.Families = append(n.Families, f) }()
+	step := func(name string, creator bool) bool {
+		child := t.child(n, name, creator)
+		if child == nil {
+			t.Cut++
+			return false
+		}
+		n = child
+		n.add(members)
+		return true
+	}
 	outer := len(f.Loose) - 1
 	if f.LooseCreator != "" {
-		if n = t.step(n, f.LooseCreator, true, p, how); n == nil {
+		if !step(f.LooseCreator, true) {
 			return
 		}
 		if f.Loose[outer] == f.LooseCreator && outer > 0 {
@@ -149,47 +174,27 @@ func (t *Tree) enter(p pair, how counting) {
 			outer--
 		}
 	}
-	for i := outer; i >= 0; i-- {
-		if n = t.step(n, f.Loose[i], false, p, how); n == nil {
-			return
-		}
+	for i := outer; i >= 0 && step(f.Loose[i], false); i-- {
 	}
-	n.Families = append(n.Families, f)
 }
 
-// step goes from n to its child of that name and adds the pair there. If the tree is
-// full, the family ends at n and the result is nil.
-func (t *Tree) step(n *Node, name string, creator bool, p pair, how counting) *Node {
-	key := name
-	if creator {
-		key = "created by " + name
-	}
-	child := n.byName[key]
+// child is the child of n of that name, made where it is missing; nil if the tree is full.
+func (t *Tree) child(n *Node, function string, creator bool) *Node {
+	name := nameOf(function, creator)
+	child := n.byName[name]
 	if child == nil {
 		if t.nodes >= maxNodes {
-			n.Families = append(n.Families, p.family)
-			t.Cut++
 			return nil
 		}
 		t.nodes++
-		child = &Node{Func: name, Creator: creator, Key: keyBelow(n.Key, key)}
+		child = &Node{Func: function, Creator: creator, Key: keyBelow(n.Key, name)}
 		if n.byName == nil {
 			n.byName = map[string]*Node{}
 		}
-		n.byName[key] = child
+		n.byName[name] = child
 		n.Children = append(n.Children, child)
 	}
-	child.add(p, how)
 	return child
-}
-
-func (n *Node) add(p pair, how counting) {
-	n.Count += p.count
-	n.Before += p.before
-	if how == compared {
-		n.Rise += max(p.count-p.before, 0)
-		n.Fall += max(p.before-p.count, 0)
-	}
 }
 
 // keyBelow is the key of the child of that name.
