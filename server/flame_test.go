@@ -87,6 +87,12 @@ func TestAFlameGraphCountsEveryGoroutineAndZooms(t *testing.T) {
 		{name: "a search for nothing there says so", path: page + "?q=nowhere", status: 200, want: []string{"No function here has “nowhere” in its name."}, never: []string{" found\""}},
 		{name: "a search is escaped", path: page + "?q=%3Cscript%3E", status: 200, never: []string{"<script>"}},
 		{name: "an unknown box leads to the whole", path: page + "?zoom=ffffffffffffffff", status: 200, want: []string{"The box that the address names is not in this graph", "all: 40 goroutines"}},
+		{name: "a function is shown with its callers and callees", path: page + "?function=main.(*Pool).run", status: 200, want: []string{"30 goroutines in main.(*Pool).run.", "Callers and callees", "created by main.start: 30 goroutines, 100.0", "main.(*Pool).read: 30 goroutines", "Families with this function"}, never: []string{"main.(*Pool).idle: "}},
+		{name: "a function that no stack has leads to the whole", path: page + "?function=main.none%3Cb%3E", status: 200, want: []string{"No stack at t0 has the function that the address names; the whole is shown.", "all: 40 goroutines"}, never: []string{"none<b>"}},
+		{name: "one function is chosen from all", path: page + "?list=own", status: 200, want: []string{"2\u00a0functions, each with the goroutines", "function=main.%28%2APool%29.idle", "10 end in it"}, never: []string{"function=main.%28%2APool%29.run"}},
+		{name: "a box leads to its function in all stacks", path: strings.ReplaceAll(zoom[1], "&amp;", "&"), status: 200, want: []string{"Callers and callees of main.(*Pool).run in all stacks</a>"}},
+		{name: "the callers and callees are data as well", path: page + ".json?function=main.(*Pool).run", status: 200, want: []string{`"callers"`, `"callees"`}},
+		{name: "without a function there are none", path: page + ".json?function=main.none", status: 200, never: []string{`"callers"`}},
 		{name: "it is Markdown as well", path: page + ".md", status: 200, want: []string{"# ", "40 goroutines", "main.(\\*Pool).read"}},
 		{name: "it is text as well", path: page + ".txt", status: 200, want: []string{"40 goroutines"}},
 		{name: "it is data as well", path: page + ".json", status: 200, want: []string{`"schema": "leakdiff.flame/1"`, `"function": "main.(*Pool).read"`, `"count": 40`}, never: []string{`"before"`}},
@@ -133,7 +139,7 @@ func TestFrozenFlameGraphsLinkNowhere(t *testing.T) {
 	s := newSite(t)
 	up := s.series(calling(30, 10), calling(70, 4))
 	a, b := up.Snapshots[0].ID, up.Snapshots[1].ID
-	for _, view := range []string{"/snapshots/" + a + "/flame", "/diff/" + a + ".." + b + "/flame", "/snapshots/" + a, "/cases/" + up.Case + "?charts=1"} {
+	for _, view := range []string{"/snapshots/" + a + "/flame", "/snapshots/" + a + "/flame?function=main.(*Pool).run", "/diff/" + a + ".." + b + "/flame", "/snapshots/" + a, "/cases/" + up.Case + "?charts=1"} {
 		answer := s.do("POST", "/api/v1/permalinks", strings.NewReader(`{"case":"`+up.Case+`","view":"`+view+`"}`))
 		if answer.status != 201 {
 			t.Fatalf("%s: freezing gave %d: %s", view, answer.status, answer.body)

@@ -93,6 +93,9 @@ type FlameGraph struct {
 	Lower    bool          `json:"lower_bound"`
 	Warnings []string      `json:"warnings"`
 	Root     *flameNode    `json:"root"`
+	// Callers and Callees are those of the function that the address names.
+	Callers *flameNode `json:"callers,omitempty"`
+	Callees *flameNode `json:"callees,omitempty"`
 }
 
 // flameJSON returns the whole tree as data. The tree of a pair has the figures of both.
@@ -119,5 +122,8 @@ func flameJSON(g graph) FlameGraph {
 		return x
 	}
 	out.Root = node(g.in.Tree.Root)
+	if s := g.in.Tree.Sandwich(g.in.Query.Get("function")); s != nil {
+		out.Callers, out.Callees = node(s.Callers), node(s.Callees)
+	}
 	return out
 }

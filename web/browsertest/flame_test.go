@@ -48,6 +48,21 @@ func TestAFlameGraphIsWalkedWithoutScripts(t *testing.T) {
 			t.Error("Enter did not open the box")
 		}
 	})
+	step(t, "its function is shown with its callers over all stacks, and another one is chosen from the list", func(t *testing.T) {
+		tb.follow(t, chromedp.Click(chromedp.CSS(`section a[href*="function="]`)))
+		if n := ask[int](t, tb, `document.querySelectorAll('.wide-only .fb.found').length`); n != 1 {
+			t.Errorf("%d boxes are that of the function", n)
+		}
+		ask[chromedp.Void](t, tb, `document.querySelector('#h-functions').closest('section').querySelector('.ends a').focus()`)
+		want := ask[string](t, tb, `document.activeElement.textContent.replace(/\u200b/g, '')`)
+		tb.follow(t, chromedp.KeyEvent("\r"))
+		if got := ask[string](t, tb, `document.querySelector('.wide-only .fb.found title').textContent`); !strings.HasPrefix(got, want+": ") {
+			t.Errorf("the box of the function is %q, want %q", got, want)
+		}
+		if n := ask[int](t, tb, `[...document.querySelectorAll('.wide-only .fb')].filter(e => e.getBoundingClientRect().bottom <= document.querySelector('.wide-only .fb.found').getBoundingClientRect().top + 1).length`); n == 0 {
+			t.Error("no caller stands above it")
+		}
+	})
 	step(t, "on a phone the graph is drawn for its width", func(t *testing.T) {
 		tb.do(t, chromedp.EmulateViewport(narrow, 900))
 		if n := ask[int](t, tb, `[...document.querySelectorAll('.fb')].filter(e => e.getClientRects().length && e.getBoundingClientRect().right > innerWidth).length`); n != 0 {

@@ -5,11 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// FlameData is a tree of calls with its root on top. The width of a box is its share,
-// and its callees hang below it. ID is unique in the page.
+// FlameData is a tree of calls with its root on top, or below its callers. The width of a box
+// is its share, and its callees hang below it. ID is unique in the page.
 type FlameData struct {
 	ID, Title, Desc string
 	Root            FlameBox
+	// Callers is nil or the root again, with its callers in place of its callees. They are
+	// drawn above it.
+	Callers *FlameBox `json:",omitempty"`
 	// Twin holds the figures of the widest boxes.
 	Twin Table
 }
@@ -55,9 +58,15 @@ func (f FlameData) draw(w float64) drawing {
 	}
 	if f.Root.Weight > 0 {
 		g.scale = w / float64(f.Root.Weight)
-		g.box(&f.Root, 0, 0)
+		if f.Callers != nil {
+			g.children(f.Callers, 0, 0, -1)
+		}
+		g.box(&f.Root, 0, 0, 1)
 	}
-	d.h = max(g.bottom, boxHeight) + 1
+	for i := range d.marks {
+		d.marks[i].y -= g.top
+	}
+	d.h = max(g.bottom-g.top, boxHeight) + 1
 	return d
 }
 
@@ -78,14 +87,21 @@ func (b *FlameBox) linked() bool {
 type flameFrame struct {
 	d            *drawing
 	scale, least float64
-	bottom       float64
+	top, bottom  float64
 }
 
-// box draws a call at x in row depth, and its callees below it.
-func (f *flameFrame) box(b *FlameBox, x float64, depth int) {
+// row is the height of a row, which the drawing then reaches.
+func (f *flameFrame) row(n int) float64 {
+	y := boxStep * float64(n)
+	f.top, f.bottom = min(f.top, y), max(f.bottom, y+boxHeight)
+	return y
+}
+
+// box draws a call at x in a row, and what belongs to it in the next rows by step: its callees
+// below it, or its callers above.
+func (f *flameFrame) box(b *FlameBox, x float64, row, step int) {
 	w := float64(b.Weight) * f.scale
-	y := boxStep * float64(depth)
-	f.bottom = max(f.bottom, y+boxHeight)
+	y := f.row(row)
 	class := "fb " + b.Look
 	if b.Found {
 		class += " found"
@@ -94,6 +110,10 @@ func (f *flameFrame) box(b *FlameBox, x float64, depth int) {
 	m.text, m.frame.figure = b.words(w - 1 - 2*boxPad)
 	f.d.marks = append(f.d.marks, m)
 	f.d.fillWith(b.pattern())
+	f.children(b, x, row, step)
+}
+
+func (f *flameFrame) children(b *FlameBox, x float64, row, step int) {
 	left, leftWeight := b.Left, b.LeftWeight
 	for i := range b.Children {
 		c := &b.Children[i]
@@ -102,21 +122,23 @@ func (f *flameFrame) box(b *FlameBox, x float64, depth int) {
 			leftWeight += c.Weight
 			continue
 		}
-		f.box(c, x, depth+1)
+		f.box(c, x, row+step, step)
 		x += float64(c.Weight) * f.scale
 	}
-	f.rest(b, left, float64(leftWeight)*f.scale, x, depth+1)
+	f.rest(b, left, float64(leftWeight)*f.scale, x, row, step)
 }
 
 // rest stands for the calls that have no box of their own.
-func (f *flameFrame) rest(b *FlameBox, left int, w, x float64, depth int) {
+func (f *flameFrame) rest(b *FlameBox, left int, w, x float64, row, step int) {
 	if left == 0 || w < 2 {
 		return
 	}
-	y := boxStep * float64(depth)
-	f.bottom = max(f.bottom, y+boxHeight)
+	y, where := f.row(row+step), " more below "
+	if step < 0 {
+		where = " more above "
+	}
 	m := mark{shape: framed, class: "fb left", x: x, y: y, w: max(w-1, 1), h: boxHeight, frame: &frame{href: b.URL}}
-	m.full = figure(left) + " more below " + b.Name
+	m.full = figure(left) + where + b.Name
 	text := figure(left) + " more"
 	if float64(len(text))*boxLetter <= w-1-2*boxPad {
 		m.text = text

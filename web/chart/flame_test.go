@@ -30,6 +30,22 @@ func TestABoxIsAsWideAsItsShareAndHangsBelowItsCaller(t *testing.T) {
 	}
 }
 
+func TestCallersStandAboveTheirFunction(t *testing.T) {
+	up := call("f", 100, call("a", 75, call("b", 25)), call("c", 25))
+	d := FlameData{ID: "f", Root: call("f", 100, call("g", 50)), Callers: &up}.draw(1216)
+	var got []string
+	for _, m := range d.marks {
+		got = append(got, fmt.Sprintf("%s at %g+%g row %g", m.full, m.x, m.w, m.y/boxStep))
+	}
+	want := []string{"whole a at 0+911 row 1", "whole b at 0+303 row 0", "whole c at 912+303 row 1", "whole f at 0+1215 row 2", "whole g at 0+607 row 3"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if d.h != 4*boxStep {
+		t.Errorf("the drawing is %g high, want four rows", d.h)
+	}
+}
+
 func TestNarrowBoxesAreFoldedIntoOne(t *testing.T) {
 	var children []FlameBox
 	children = append(children, call("wide", 900))

@@ -9,6 +9,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/flame"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
@@ -54,6 +55,15 @@ type Flame struct {
 	// Ends are the families whose stacks are below the box, widest first.
 	Ends    []FlameEnd
 	EndNote string
+	// Through leads from a box to its function over all stacks. Called says that the page is
+	// about one.
+	Through Link
+	Called  bool
+	// Functions are those with most members on whose stacks they are, as FunctionNote says.
+	// Lists choose their order.
+	Functions    []document.Item
+	FunctionNote string
+	Lists        []DiffTab
 }
 
 // FlameKey explains one look of boxes.
@@ -66,13 +76,14 @@ type FlameEnd struct {
 }
 
 // What is drawn at most: boxes over all, rows from the box of the page, rows of the
-// twin, families below it. narrowestBox is the share of the width below which a box
+// twin, families below it, functions in the list. narrowestBox is the share of the width below which a box
 // is not worth its bytes: 4 of 1216 pixels.
 const (
 	maxFlameBoxes = 1000
 	maxFlameRows  = 60
 	maxFlameTwin  = 200
 	maxFlameEnds  = 12
+	maxFunctions  = 50
 	excerptRows   = 7
 	narrowestBox  = 4.0 / 1216
 	// In an excerpt only boxes count that can be read.
@@ -121,6 +132,8 @@ type flameMaker struct {
 	// root is the box of the page, path leads to it.
 	root *flame.Node
 	path []*flame.Node
+	// function is the one that the page is about, over all stacks. Its callees are root.
+	function *flame.Sandwich
 	// members says that boxes of a pair measure the members at B, not the change;
 	// unknown that the pair has no change to tell.
 	members, unknown bool
@@ -140,6 +153,9 @@ func NewFlame(in FlameInput) Flame {
 	if in.Query.Get("zoom") != "" && m.root == in.Tree.Root && in.Query.Get("zoom") != "0" {
 		out.Minds = append(slices.Clone(out.Minds), "The box that the address names is not in this graph; the whole is shown.")
 	}
+	if in.Query.Get("function") != "" && m.function == nil {
+		out.Minds = append(slices.Clone(out.Minds), "No stack "+m.when()+" has the function that the address names; the whole is shown.")
+	}
 	for i, n := range m.path {
 		link := Link{Text: m.name(n, i == 0)}
 		if i < len(m.path)-1 {
@@ -148,6 +164,11 @@ func NewFlame(in FlameInput) Flame {
 		out.Path = append(out.Path, link)
 	}
 	m.ends(&out)
+	out.Called = m.function != nil
+	if len(m.path) > 1 && !out.Called {
+		out.Through = Link{"Callers and callees of " + m.name(m.root, false) + " in all stacks", m.through(m.root.Name())}
+	}
+	m.functions(&out)
 	if m.weight(m.root) == 0 {
 		out.Empty = m.empty()
 	} else {
@@ -170,6 +191,9 @@ func newFlameMaker(in FlameInput) *flameMaker {
 	if m.path == nil {
 		m.path = []*flame.Node{in.Tree.Root}
 	}
+	if m.function = in.Tree.Sandwich(in.Query.Get("function")); m.function != nil {
+		m.path = []*flame.Node{in.Tree.Root, m.function.Callees}
+	}
 	m.root = m.path[len(m.path)-1]
 	m.tints = m.modules()
 	return m
@@ -181,11 +205,13 @@ func (m *flameMaker) pair() bool { return m.in.A != nil }
 func (m *flameMaker) changes() bool { return m.pair() && !m.unknown }
 
 // weight returns what the width of a box measures.
-func (m *flameMaker) weight(n *flame.Node) int {
+func (m *flameMaker) weight(n *flame.Node) int { return m.measure(n.Figures) }
+
+func (m *flameMaker) measure(f flame.Figures) int {
 	if m.pair() && !m.members {
-		return n.Rise + n.Fall
+		return f.Rise + f.Fall
 	}
-	return n.Count
+	return f.Count
 }
 
 func (m *flameMaker) who() string { return printable(m.in.B.Process.Name.Value) }
@@ -238,6 +264,9 @@ func (m *flameMaker) headline() string {
 // lead says how to read the graph and what it leaves out.
 func (m *flameMaker) lead() string {
 	text := "Stacks merged from their outermost function downwards, as families compare them: without arguments, lines and state. "
+	if m.function != nil {
+		text = "All stacks with this function: above it who called it, below it what it calls. A stack that has it twice counts once, where it was first called. "
+	}
 	switch {
 	case m.changes() && !m.members:
 		text += "A box is as wide as what rose and what fell below it together; its figure is the one less the other."
@@ -275,7 +304,7 @@ func (m *flameMaker) address(change ...string) string {
 		return ""
 	}
 	q := ofCases(m.in.CaseID, m.in.OtherID)
-	for _, k := range []string{"kind", "zoom", "q", "order", "width"} {
+	for _, k := range []string{"kind", "zoom", "function", "q", "order", "width", "list"} {
 		if v := m.in.Query.Get(k); v != "" {
 			q.Set(k, v)
 		}
@@ -290,17 +319,25 @@ func (m *flameMaker) address(change ...string) string {
 	return m.base + "?" + q.Encode()
 }
 
-// zoom is the page about a node.
+// zoom is the page about a node, or about its function where the page is about one.
 func (m *flameMaker) zoom(n *flame.Node) string {
 	if n == m.in.Tree.Root {
-		return m.address("zoom", "", "kind", string(m.kind))
+		return m.address("zoom", "", "function", "", "kind", string(m.kind))
+	}
+	if m.function != nil {
+		return m.through(n.Name())
 	}
 	return m.address("zoom", n.Key, "kind", string(m.kind))
 }
 
+// through is the page about a function, over all stacks.
+func (m *flameMaker) through(name string) string {
+	return m.address("zoom", "", "function", name, "kind", string(m.kind))
+}
+
 func (m *flameMaker) controls(out *Flame) {
 	for _, k := range m.in.Kinds {
-		out.Tabs = append(out.Tabs, DiffTab{Text: kindTitle(k), URL: m.address("kind", string(k), "zoom", ""), Current: k == m.kind})
+		out.Tabs = append(out.Tabs, DiffTab{Text: kindTitle(k), URL: m.address("kind", string(k), "zoom", "", "function", ""), Current: k == m.kind})
 	}
 	if m.changes() {
 		out.Widths = []DiffTab{
@@ -314,7 +351,7 @@ func (m *flameMaker) controls(out *Flame) {
 	}
 	out.Orders = []DiffTab{{Text: first, URL: m.address("order", ""), Current: !m.byName}, {Text: "by name", URL: m.address("order", "name"), Current: m.byName}}
 	cases := ofCases(m.in.CaseID, m.in.OtherID)
-	for _, k := range []string{"case", "acase", "kind", "zoom", "order", "width"} {
+	for _, k := range []string{"case", "acase", "kind", "zoom", "function", "order", "width", "list"} {
 		if v := cmp.Or(cases.Get(k), m.in.Query.Get(k)); v != "" {
 			out.Hidden = append(out.Hidden, Pair{k, v})
 		}
@@ -355,7 +392,7 @@ func flameExcerpt(in FlameInput) *chart.FlameData {
 		return nil
 	}
 	m := newFlameMaker(in)
-	d := m.data(m.planned(excerptRows, narrowestRead))
+	d := m.data(m.planned(m.root, excerptRows, narrowestRead), nil)
 	d.Desc = fmt.Sprintf("The upper %d rows of a tree of calls, root on top.", excerptRows)
 	return d
 }

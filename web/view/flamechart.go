@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,17 +18,16 @@ import (
 // plan is which nodes get a box.
 type plan map[*flame.Node]bool
 
-// planned are the widest nodes below the box of the page, at most maxFlameBoxes in
-// rows and none below narrowest: a node's parent is wider and stands before it, so
-// that it has a box as well.
-func (m *flameMaker) planned(rows int, narrowest float64) plan {
+// planned are the widest nodes below a root, at most maxFlameBoxes in rows and none below
+// narrowest: a node's parent is wider and stands before it, so that it has a box as well.
+func (m *flameMaker) planned(root *flame.Node, rows int, narrowest float64) plan {
 	type entry struct {
 		node  *flame.Node
 		depth int
 	}
-	least := float64(m.weight(m.root)) * narrowest
+	least := float64(m.weight(root)) * narrowest
 	var all []entry
-	level := []*flame.Node{m.root}
+	level := []*flame.Node{root}
 	for depth := 0; depth < rows && len(level) > 0; depth++ {
 		var next []*flame.Node
 		for _, n := range level {
@@ -51,10 +51,14 @@ func (m *flameMaker) planned(rows int, narrowest float64) plan {
 }
 
 func (m *flameMaker) chart(out *Flame) {
-	drawn := m.planned(maxFlameRows, narrowestBox)
+	drawn := m.planned(m.root, maxFlameRows, narrowestBox)
+	var above plan
+	if m.function != nil {
+		above = m.planned(m.function.Callers, maxFlameRows, narrowestBox)
+	}
 	out.Legend = m.legend()
-	data := m.data(drawn)
-	data.Twin = m.twin(drawn)
+	data := m.data(drawn, above)
+	data.Twin = m.twin(drawn, above)
 	out.Chart = data
 	all, found, members := m.count()
 	if m.sought != "" {
@@ -62,21 +66,32 @@ func (m *flameMaker) chart(out *Flame) {
 		case 0:
 			out.FilterFound = fmt.Sprintf("No function here has “%s” in its name.", Visible(m.in.Query.Get("q")))
 		default:
-			out.FilterFound = fmt.Sprintf("%s with “%s”, on the stacks of %s of %s.", wording.PagePlural(int64(found), "call", "calls"), Visible(m.in.Query.Get("q")), wording.Number(int64(members)), many(m.kind, m.root.Count))
+			out.FilterFound = fmt.Sprintf("%s with “%s”", wording.PagePlural(int64(found), "call", "calls"), Visible(m.in.Query.Get("q")))
+			if m.function == nil {
+				out.FilterFound += fmt.Sprintf(", on the stacks of %s of %s", wording.Number(int64(members)), many(m.kind, m.root.Count))
+			}
+			out.FilterFound += "."
 		}
 	}
 	out.Note = wording.PagePlural(int64(all), "call", "calls") + "; what is too narrow to see stands together as “n more”."
-	if m.deeper() {
+	if deeper(m.root) {
 		out.Note += fmt.Sprintf(" Calls below row %d are left out.", maxFlameRows)
 	}
-	if !m.in.Frozen {
+	if m.function != nil && (m.function.Cut > 0 || deeper(m.function.Callers)) {
+		out.Note += fmt.Sprintf(" Callers above row %d are left out.", maxFlameRows)
+	}
+	switch {
+	case m.in.Frozen:
+	case m.function != nil:
+		out.Note += " A box opens the callers and callees of its function."
+	default:
 		out.Note += " A box opens the graph of what is below it."
 	}
 }
 
-// deeper reports whether a stack goes on below the last row.
-func (m *flameMaker) deeper() bool {
-	level := []*flame.Node{m.root}
+// deeper reports whether a stack goes on beyond the last row from a root.
+func deeper(root *flame.Node) bool {
+	level := []*flame.Node{root}
 	for depth := 0; depth < maxFlameRows && len(level) > 0; depth++ {
 		var next []*flame.Node
 		for _, n := range level {
@@ -87,9 +102,15 @@ func (m *flameMaker) deeper() bool {
 	return len(level) > 0
 }
 
-func (m *flameMaker) data(drawn plan) *chart.FlameData {
+// data is the drawing; above are the boxes of callers, nil for none.
+func (m *flameMaker) data(drawn, above plan) *chart.FlameData {
 	d := &chart.FlameData{ID: "flame", Title: m.headline(), Root: m.box(m.root, drawn, len(m.path) == 1, "")}
-	d.Desc = fmt.Sprintf("A tree of calls, root on top, with %s; the table below has its widest.", wording.PagePlural(int64(len(drawn)), "box", "boxes"))
+	where, boxes := "root on top", len(drawn)
+	if above != nil {
+		callers := m.box(m.function.Callers, above, false, "")
+		d.Callers, boxes, where = &callers, boxes+len(above)-1, "one function between its callers above and its callees below"
+	}
+	d.Desc = fmt.Sprintf("A tree of calls, %s, with %s; the table below has its widest.", where, wording.PagePlural(int64(boxes), "box", "boxes"))
 	return d
 }
 
@@ -106,7 +127,7 @@ func (m *flameMaker) box(n *flame.Node, drawn plan, root bool, above string) cha
 		}
 		b.Bare, b.Last = mark+Visible(bare), mark+Visible(bare[strings.LastIndexByte(bare, '.')+1:])
 	}
-	b.Found = m.sought != "" && !root && strings.Contains(strings.ToLower(n.Func), m.sought)
+	b.Found = m.sought != "" && !root && strings.Contains(strings.ToLower(n.Func), m.sought) || m.function != nil && n == m.root
 	b.URL = m.zoom(n)
 	for _, c := range m.ordered(n.Children) {
 		switch w := m.weight(c); {
@@ -171,13 +192,21 @@ func (m *flameMaker) told(n *flame.Node, root bool) string {
 		return text
 	}
 	text := fmt.Sprintf("%s: %s", name, atLeast(many(m.kind, n.Count), m.in.B.Bounded(m.kind)))
-	if whole := m.in.Tree.Root.Count; whole > 0 {
-		text += ", " + share(n.Count, whole)
+	if m.whole() > 0 {
+		text += ", " + share(n.Count, m.whole())
 	}
-	if own := n.Own(); own > 0 && own < n.Count {
+	if own := n.Own(); own > 0 && own < n.Count && m.function == nil {
 		text += ", " + wording.Number(int64(own)) + " end here"
 	}
 	return text
+}
+
+// whole is what shares are of: all members that are drawn, or those with the function of the page.
+func (m *flameMaker) whole() int {
+	if m.function != nil {
+		return m.root.Count
+	}
+	return m.in.Tree.Root.Count
 }
 
 func share(n, of int) string {
@@ -308,19 +337,22 @@ func (m *flameMaker) count() (all, found, members int) {
 		}
 	}
 	walk(m.root, false)
+	if m.function != nil {
+		for _, c := range m.function.Callers.Children {
+			walk(c, true)
+		}
+	}
 	return all, found, members
 }
 
-// twin lists the widest boxes in the order of the graph.
-func (m *flameMaker) twin(drawn plan) chart.Table {
+// twin lists the widest boxes in the order of the graph, callers of a function with levels
+// below 0.
+func (m *flameMaker) twin(drawn, above plan) chart.Table {
 	t := chart.Table{Caption: "Calls by their place in the graph, the widest " + strconv.Itoa(maxFlameTwin), Head: []string{"Function", "Level", "Members", "Share"}}
 	if m.changes() {
 		t.Head = []string{"Function", "Level", snapshotName(m.in.A), snapshotName(m.in.B), "Rose", "Fell", "Change"}
 	}
-	widest := make([]*flame.Node, 0, len(drawn))
-	for n := range drawn {
-		widest = append(widest, n)
-	}
+	widest := slices.AppendSeq(slices.Collect(maps.Keys(drawn)), maps.Keys(above))
 	slices.SortFunc(widest, func(a, b *flame.Node) int {
 		return cmp.Or(cmp.Compare(m.weight(b), m.weight(a)), strings.Compare(a.Key, b.Key))
 	})
@@ -328,26 +360,32 @@ func (m *flameMaker) twin(drawn plan) chart.Table {
 	for _, n := range widest[:min(len(widest), maxFlameTwin)] {
 		listed[n] = true
 	}
-	var walk func(n *flame.Node, level int)
-	walk = func(n *flame.Node, level int) {
-		if listed[n] {
+	var walk func(n *flame.Node, level, step int)
+	walk = func(n *flame.Node, level, step int) {
+		if listed[n] && (step > 0 || level < 0) {
 			t.Rows = append(t.Rows, m.row(n, level))
 			t.URLs = append(t.URLs, m.zoom(n))
 		}
 		for _, c := range m.ordered(n.Children) {
-			walk(c, level+1)
+			walk(c, level+step, step)
 		}
 	}
-	walk(m.root, len(m.path)-1)
-	if len(t.Rows) == len(drawn) {
+	if m.function == nil {
+		walk(m.root, len(m.path)-1, 1)
+	} else {
+		walk(m.function.Callers, 0, -1)
+		walk(m.root, 0, 1)
+		t.Caption = "Callers, which have levels below 0, and callees"
+	}
+	if len(drawn)+len(above) <= maxFlameTwin && m.function == nil {
 		t.Caption = "Calls by their place in the graph"
 	}
 	return t
 }
 
 func (m *flameMaker) row(n *flame.Node, level int) []string {
-	name := m.name(n, level == 0)
-	if level > 0 {
+	name := m.name(n, true)
+	if n.Func != "" {
 		name = Visible(n.Func)
 		if n.Creator {
 			name = "created by " + name
@@ -356,7 +394,7 @@ func (m *flameMaker) row(n *flame.Node, level int) []string {
 	if m.changes() {
 		return []string{name, strconv.Itoa(level), wording.Number(int64(n.Before)), wording.Number(int64(n.Count)), wording.Signed(n.Rise), wording.Signed(-n.Fall), changeWords(n.Change(), "= 0")}
 	}
-	return []string{name, strconv.Itoa(level), atLeast(wording.Number(int64(n.Count)), m.in.B.Bounded(m.kind)), share(n.Count, max(m.in.Tree.Root.Count, 1))}
+	return []string{name, strconv.Itoa(level), atLeast(wording.Number(int64(n.Count)), m.in.B.Bounded(m.kind)), share(n.Count, max(m.whole(), 1))}
 }
 
 // ends lists the families whose stacks are below the box of the page.

@@ -15,12 +15,19 @@ func (f Flame) Page() Page {
 	for _, m := range f.Minds {
 		b.Mind(m)
 	}
-	graph := document.NewSection("h-flame", "Flame graph", f.Note)
+	title, end := "Flame graph", "Families below this box"
+	if f.Called {
+		title, end = "Callers and callees", "Families with this function"
+	}
+	graph := document.NewSection("h-flame", title, f.Note)
 	if !f.Frozen {
 		graph.Add(f.tools())
 	}
 	if len(f.Path) > 1 {
 		graph.Add(flamePath(f.Path))
+	}
+	if f.Through.URL != "" {
+		graph.Add(document.Paragraph{Look: "note noprint", Text: document.Text{document.LinkTo(f.Through.URL, f.Through.Text)}})
 	}
 	if f.FilterFound != "" {
 		graph.Add(document.Paragraph{Look: "note", Role: "status", Text: document.Words(f.FilterFound)})
@@ -35,7 +42,7 @@ func (f Flame) Page() Page {
 		graph.Add(document.Drawing{Chart: *f.Chart, Main: true})
 	}
 	ends := document.NewSection("", "", "")
-	ends.ID, ends.Title, ends.Note, ends.Target = "h-ends", document.Words("Families below this box"), document.Words(f.EndNote), true
+	ends.ID, ends.Title, ends.Note, ends.Target = "h-ends", document.Words(end), document.Words(f.EndNote), true
 	if len(f.Ends) == 0 {
 		ends.Say("empty", "None: no stack leads here.")
 	} else {
@@ -48,6 +55,7 @@ func (f Flame) Page() Page {
 		ends.Add(list)
 	}
 	b.Add(graph, ends)
+	b.Add(f.functionSection()...)
 	return out
 }
 
