@@ -57,13 +57,37 @@ func (s *Service) caseView(ctx context.Context, c *loader.Report, permalinks int
 		members = membersOf(l, c.Said)
 	}
 	in.More = view.MoreOf(c.Said, members)
+	var unread error
+	if query.Has("from") && query.Has("to") {
+		in.RangeStack = func(fingerprint, first, last string) *report.RangeStack {
+			l, err := s.loader.Evidence(ctx, c.ID, loader.PartOf(first, last))
+			if err != nil {
+				unread = err
+				return nil
+			}
+			return rangeStack(l, fingerprint, first, last)
+		}
+	}
 	if err := s.moreCharts(ctx, &in, c, query, why); err != nil {
 		return view.Case{}, err
 	}
 	if err := s.baselines(ctx, &in, c, why); err != nil {
 		return view.Case{}, err
 	}
-	return view.NewCase(in), nil
+	return view.NewCase(in), unread
+}
+
+// rangeStack finds the stack of a family between two snapshots of a series.
+func rangeStack(l *loader.Loaded, fingerprint, first, last string) *report.RangeStack {
+	series, to := l.Line(last)
+	if series == nil {
+		return nil
+	}
+	from := slices.IndexFunc(series.Snapshots, func(s *analysis.Snapshot) bool { return s.ID == first })
+	if from < 0 || to < 0 {
+		return nil
+	}
+	return series.RangeStack(fingerprint, from, to)
 }
 
 // looksIntoMembers reports whether a filter asks for descriptor numbers or inodes. The

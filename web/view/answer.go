@@ -162,7 +162,8 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 	if a.Lanes = m.drawing(&x, of); a.Lanes != nil && d.State != noLeak {
 		m.chained(c, a, d, &x)
 	}
-	if m.stacks(a, d, &x, m.tellRange(a, *d.Series, &x)); len(a.Opened) == 0 {
+	m.tellRange(a, *d.Series, &x)
+	if m.stacks(a, d, &x); len(a.Opened) == 0 {
 		m.withoutStack(a, s, f)
 	}
 	a.Facts = answerFacts(d, paced(d))

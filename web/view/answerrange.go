@@ -39,17 +39,12 @@ func (m *caseMaker) ranged(x *laneAxis) (from, to int, asked bool) {
 	return min(from, to), max(from, to), true
 }
 
-// tellRange adds the range of an answer; series is the one to compare. It returns the column of the
-// end of a range that was asked for, else -1.
-func (m *caseMaker) tellRange(a *Answer, series int, x *laneAxis) (end int) {
+// tellRange adds the range of an answer; series is the one to compare.
+func (m *caseMaker) tellRange(a *Answer, series int, x *laneAxis) {
 	if len(x.labels) < 2 {
-		return -1
+		return
 	}
 	from, to, asked := m.ranged(x)
-	end = -1
-	if asked {
-		end = to
-	}
 	r := &AnswerRange{From: x.labels[from], To: x.labels[to], Labels: x.labels, Case: m.live(caseURL(m.in.ID))}
 	if asked {
 		r.Came, r.Totals = came(a.Lanes, from, to), m.risen(a, from, to)
@@ -66,7 +61,6 @@ func (m *caseMaker) tellRange(a *Answer, series int, x *laneAxis) (end int) {
 		}
 	}
 	a.Range = r
-	return end
 }
 
 // at is the first snapshot of a series at a column or beyond it in the direction of step, -1 for none.
@@ -118,9 +112,10 @@ func (m *caseMaker) risen(a *Answer, from, to int) string {
 	return strings.Join(out, ", ")
 }
 
-// stacks adds the states and the stack of each lane whose finding has one. column is that of the
-// states, -1 for where the stack was read.
-func (m *caseMaker) stacks(a *Answer, d *report.Diagnosis, x *laneAxis, column int) {
+// stacks adds the states and the stack of each lane whose finding has one: of the range that was
+// asked for, else where the stack was read.
+func (m *caseMaker) stacks(a *Answer, d *report.Diagnosis, x *laneAxis) {
+	from, to, asked := m.ranged(x)
 	type place struct{ series, rank int }
 	links := append([]report.Link{{Series: *d.Series, Finding: d.Finding}}, d.Chain...)
 	told := map[place]bool{}
@@ -136,15 +131,28 @@ func (m *caseMaker) stacks(a *Answer, d *report.Diagnosis, x *laneAxis, column i
 		if t == nil {
 			continue
 		}
-		out := AnswerStack{Title: m.stackTitle(d, l.Series), Stack: newStack(t.Short(answerFrames), nil)}
 		of := s.Findings[i].StackOf
-		k := slices.Index(s.Snapshots, of.Snapshot)
-		if column >= 0 {
-			k = x.at(s, column, -1)
+		counts := m.statesAt(s, l.Series, of.Family, slices.Index(s.Snapshots, of.Snapshot))
+		if asked {
+			first, last := x.at(s, from, -1), x.at(s, to, -1)
+			counts = m.statesAt(s, l.Series, of.Family, last)
+			if in := m.rangeStack(s, of.Family, first, last); in != nil {
+				t, counts = in.Trace(x.labels[from], x.labels[to], m.labelOf(in.Of.Snapshot)), in.States
+			}
 		}
-		m.state(&out, s, l.Series, of.Family, k, len(a.Opened))
+		out := AnswerStack{Title: m.stackTitle(d, l.Series), Stack: newStack(t.Short(answerFrames), nil)}
+		out.state(counts, len(a.Opened))
 		a.Opened = append(a.Opened, out)
 	}
+}
+
+// rangeStack is the stack of a family in the range from one snapshot to another. A series that
+// begins later has the range from its first.
+func (m *caseMaker) rangeStack(s *report.Series, fingerprint string, first, last int) *report.RangeStack {
+	if m.in.RangeStack == nil || last < 0 {
+		return nil
+	}
+	return m.in.RangeStack(fingerprint, s.Snapshots[max(first, 0)], s.Snapshots[last])
 }
 
 // stackTitle names the stack of a lane by its process, or by whose it is in a case of one.
@@ -158,19 +166,24 @@ func (m *caseMaker) stackTitle(d *report.Diagnosis, series int) string {
 	return "held in " + named(&m.in.Report.Series[series])
 }
 
-// state adds the states of a family at a snapshot of its series: of all where the drawings are
+// statesAt are the states of a family at a snapshot of its series: of all where the drawings are
 // stored, else those of the last.
-func (m *caseMaker) state(out *AnswerStack, s *report.Series, series int, fingerprint string, at, number int) {
-	var counts map[string]int
+func (m *caseMaker) statesAt(s *report.Series, series int, fingerprint string, at int) map[string]int {
 	if over := m.more(series).States[fingerprint]; at >= 0 && at < len(over) {
-		counts = over[at]
-	} else if i := slices.IndexFunc(s.Families, func(f report.Family) bool { return f.Fingerprint == fingerprint }); i >= 0 && at == len(s.Snapshots)-1 {
-		counts = s.Families[i].States
+		return over[at]
 	}
+	if i := slices.IndexFunc(s.Families, func(f report.Family) bool { return f.Fingerprint == fingerprint }); i >= 0 && at == len(s.Snapshots)-1 {
+		return s.Families[i].States
+	}
+	return nil
+}
+
+// state adds states as a bar and in words.
+func (s *AnswerStack) state(counts map[string]int, number int) {
 	if words := wording.States(counts); words != "" {
-		_, out.States = states("answer-states-"+itoa(int64(number)), counts)
-		out.States.Width = 240
-		out.Count, out.Waiting, _ = strings.Cut(Visible(words), " ")
+		_, s.States = states("answer-states-"+itoa(int64(number)), counts)
+		s.States.Width = 240
+		s.Count, s.Waiting, _ = strings.Cut(Visible(words), " ")
 	}
 }
 

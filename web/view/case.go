@@ -61,6 +61,9 @@ type CaseInput struct {
 	// Memories are what other cases know of families that findings lead with, by
 	// fingerprint.
 	Memories map[string]CaseMemory
+	// RangeStack finds the stack of a family between two snapshots, nil where the evidence has
+	// none. It is nil itself where the address asks for no range.
+	RangeStack func(fingerprint, first, last string) *report.RangeStack
 }
 
 // CaseMemory is what other cases know of a family.
