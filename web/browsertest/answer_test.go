@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
 
@@ -155,6 +156,20 @@ func TestAddressesOpenTheFoldThatTheyLeadTo(t *testing.T) {
 			t.Error("its finding is folded")
 		}
 	})
+	t.Run("pointing at a lane marks its stack, also over the line of an instant", func(t *testing.T) {
+		tb.open(t, up.address())
+		const marked = `[...document.querySelectorAll('#range [class*=of]')].filter(e => /\bof\d/.test(e.className) && getComputedStyle(e).outlineStyle === 'solid').length`
+		if n := ask[int](t, tb, marked); n != 0 {
+			t.Errorf("%d stacks are marked before", n)
+		}
+		at := ask[[]float64](t, tb, `(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector('.wide-only .ln-b rect').getBoundingClientRect())`)
+		for range 2 { // the first move draws the line
+			tb.do(t, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]))
+		}
+		if n := ask[int](t, tb, marked); n == 0 {
+			t.Error("no stack is marked")
+		}
+	})
 	t.Run("a key", func(t *testing.T) {
 		tb.open(t, up.address())
 		tb.do(t, stroke("a"))
@@ -171,6 +186,16 @@ func TestAddressesOpenTheFoldThatTheyLeadTo(t *testing.T) {
 		tb.open(t, up.address()+"?q=kind:goroutine#h-all")
 		if !ask[bool](t, tb, seenAt("h-all")) {
 			t.Error("the groups that pass the filter are folded")
+		}
+	})
+	t.Run("where a line begins, by keys and without scripts", func(t *testing.T) {
+		tb.open(t, up.address())
+		ask[chromedp.Void](t, tb, `document.querySelector('.wide-only a.ln-b').focus()`)
+		want := ask[string](t, tb, `document.activeElement.querySelector('title').textContent`)
+		tb.follow(t, chromedp.KeyEvent("\r"))
+		name, _, _ := strings.Cut(want, ",")
+		if got := run(t, tb, chromedp.Text(chromedp.CSS("main h1"))); !strings.HasPrefix(got, name+" of ") {
+			t.Errorf("the page of %q is %q", want, got)
 		}
 	})
 }

@@ -79,7 +79,7 @@ func TestChartsShowOneInstantEverywhere(t *testing.T) {
 		if got := ask[string](t, tb, `document.querySelector('.ranged b').textContent`); got != "t3 to t6: +12 pod starts, 0 ended; goroutines +99, descriptors +51" {
 			t.Errorf("it says %q", got)
 		}
-		if got := ask[string](t, tb, `document.querySelector('.statebar').textContent.replace(/.*%/, '')`); !strings.Contains(got, "20 waiting for a semaphore, none runnable") {
+		if got := ask[string](t, tb, `document.querySelector('.statebar').textContent.replace(/.*%/, '')`); !strings.Contains(got, "12 waiting for a semaphore, none runnable") {
 			t.Errorf("the states are %q", got)
 		}
 		if n := ask[int](t, tb, `document.querySelectorAll('.lanes .wide-only .c-range').length`); n != 1 {

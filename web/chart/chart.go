@@ -81,6 +81,9 @@ const (
 	circle
 	text
 	framed
+	// opening and closing are the ends of a group of marks.
+	opening
+	closing
 )
 
 // mark is one SVG element. Fields that its shape does not use are zero.
@@ -105,8 +108,11 @@ type mark struct {
 }
 
 // A frame surrounds the text of a mark, has a figure at its right edge and links to
-// href.
-type frame struct{ href, figure string }
+// href. skipped says that the Tab key passes over it.
+type frame struct {
+	href, figure string
+	skipped      bool
+}
 
 // A pattern is a fill that distinguishes areas without colour.
 type pattern uint8
@@ -186,6 +192,23 @@ func (d *drawing) circle(class string, x, y, r float64) {
 // possible.
 func (d *drawing) triangle(class string, x, y, r float64) {
 	d.marks = append(d.marks, mark{shape: polygon, class: class, points: join([]point{{x - r, y + r*.8}, {x, y - r}, {x + r, y + r*.8}})})
+}
+
+// open begins a group of marks with a class, end ends it.
+func (d *drawing) open(class string) {
+	d.marks = append(d.marks, mark{shape: opening, class: class})
+}
+
+func (d *drawing) end() { d.marks = append(d.marks, mark{shape: closing}) }
+
+// skipButFirst has the Tab key pass over the links of the marks from the index on, but for the first.
+func (d *drawing) skipButFirst(from int) {
+	found := false
+	for i := range d.marks[from:] {
+		if f := d.marks[from+i].frame; f != nil {
+			f.skipped, found = found, true
+		}
+	}
 }
 
 // explain sets the text of the last mark that its label has no room for.

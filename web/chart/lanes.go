@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,8 +43,15 @@ type LifeLane struct {
 	EndedAt, GoneAt int
 }
 
-// Run counts the members that were seen from one column to another.
-type Run struct{ First, Last, N int }
+// Run counts the members that were seen from one column to another. Some are those that have a
+// link where their lines begin.
+type Run struct {
+	First, Last, N int
+	Some           []Birth `json:",omitempty"`
+}
+
+// Birth is one member: "goroutine 7", and the address of its page.
+type Birth struct{ Name, URL string }
 
 // LaneTotal is a total of the case. Course are its first, highest and last value.
 type LaneTotal struct {
@@ -154,6 +162,7 @@ func (l LanesData) thinned(most int) LanesData {
 			r.First, r.Last = t.column(r.First), t.column(r.Last)
 			if k := len(runs) - 1; k >= 0 && runs[k].First == r.First && runs[k].Last == r.Last {
 				runs[k].N += r.N
+				runs[k].Some = slices.Concat(runs[k].Some, r.Some)
 				continue
 			}
 			runs = append(runs, r)
@@ -218,7 +227,10 @@ func (l LanesData) draw(w float64) drawing {
 			y += f.above(i)
 		}
 		h := f.height(&l.Lanes[i])
+		d.open("lane" + strconv.Itoa(i))
+		d.rect("ln-hit", 0, y, w, h)
 		f.lane(&l.Lanes[i], y, h)
+		d.end()
 		y += h
 	}
 	for _, t := range l.Totals {
@@ -419,17 +431,31 @@ func (f *lanesFrame) lives(l *LifeLane, top, floor float64) {
 	y := floor
 	for i := 0; i < len(runs); {
 		first, from := runs[i].First, y
+		born := len(f.d.marks)
 		for ; i < len(runs) && runs[i].First == first; i++ {
-			for range of[i] {
+			for k := range of[i] {
 				y -= step
 				if to := f.place(runs[i].Last); to > f.place(first) {
 					f.d.line(f.class(l, "lf thin"), f.place(first), y+step/2, to, y+step/2)
 				}
+				f.birth(&runs[i], k*len(runs[i].Some)/of[i], y, step)
 			}
 		}
 		f.d.line(f.class(l, "lf"), f.place(first), from-step/2+1, f.place(first), y+step/2-1)
+		f.d.skipButFirst(born)
 		y -= gap
 	}
+}
+
+// birth is the link where a line begins.
+func (f *lanesFrame) birth(r *Run, k int, y, h float64) {
+	if k >= len(r.Some) || r.Some[k].URL == "" {
+		return
+	}
+	const reach = 7
+	b := r.Some[k]
+	f.d.marks = append(f.d.marks, mark{shape: framed, class: "ln-b", x: f.place(r.First) - reach, y: y, w: 2 * reach, h: h, full: b.Name + ", first seen at " + f.Labels[clamp(r.First, len(f.Labels))], frame: &frame{href: b.URL}})
+	f.d.linked = true
 }
 
 // class colours what is the cause or the thing itself, and leaves the others grey.

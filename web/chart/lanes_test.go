@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +16,8 @@ func chain() LanesData {
 		ID: "l", Title: "Who stayed", Labels: []string{"t0", "t1", "t2", "t3"},
 		Lanes: []LifeLane{
 			{Role: "likely cause, app", Figure: "1", Noun: "main.serve", Notes: []string{"starts them"}, URL: "#f-1", Cause: true, EndedAt: -1, GoneAt: -1},
-			{Figure: "9", Noun: "sessions", Runs: []Run{{0, 3, 3}, {1, 1, 2}, {2, 3, 4}, {3, 3, 2}}, EndedAt: -1, GoneAt: -1},
-			{Role: "db", Figure: "4", Noun: "calls", Runs: []Run{{2, 2, 4}}, EndedAt: 3, GoneAt: -1},
+			{Figure: "9", Noun: "sessions", Runs: []Run{{First: 0, Last: 3, N: 3}, {First: 1, Last: 1, N: 2}, {First: 2, Last: 3, N: 4}, {First: 3, Last: 3, N: 2}}, EndedAt: -1, GoneAt: -1},
+			{Role: "db", Figure: "4", Noun: "calls", Runs: []Run{{First: 2, Last: 2, N: 4}}, EndedAt: 3, GoneAt: -1},
 		},
 		Totals: []LaneTotal{{Name: "Goroutines", Course: "20 → 29", Values: analysis.CountsOf(20, 22, 24, 29)}},
 	}
@@ -53,7 +54,7 @@ func TestLanesHaveALinePerMemberThatStayed(t *testing.T) {
 
 func TestLanesOfManyMembersHaveALineForSeveral(t *testing.T) {
 	for n, want := range map[int]int{60: 1, 61: 2, 600: 10} {
-		if got := (&LifeLane{Runs: []Run{{0, 1, n}}}).perLine(); got != want {
+		if got := (&LifeLane{Runs: []Run{{Last: 1, N: n}}}).perLine(); got != want {
 			t.Errorf("%d members: a line is for %d, want %d", n, got, want)
 		}
 	}
@@ -77,7 +78,7 @@ func TestLanesStayInTheirFrame(t *testing.T) {
 	many := LanesData{ID: "l", Lanes: []LifeLane{{Figure: "10 000", Noun: strings.Repeat("goroutines of example.org/with/a/long.(*name).ofAFunction ", 3), EndedAt: 199, GoneAt: -1}}}
 	for i := range 200 {
 		many.Labels, many.Times = append(many.Labels, fmt.Sprint("t", i)), append(many.Times, time.Unix(int64(i), 0))
-		many.Lanes[0].Runs = append(many.Lanes[0].Runs, Run{i, 199, 50})
+		many.Lanes[0].Runs = append(many.Lanes[0].Runs, Run{First: i, Last: 199, N: 50})
 	}
 	counts := chain()
 	counts.Lanes[1].Runs, counts.Lanes[1].Values = nil, analysis.CountsOf(3, -1, 7, 9)
@@ -123,5 +124,54 @@ func TestTextIsWrappedAtSpacesAndBeforeDots(t *testing.T) {
 		if got := wrapped(test.text, 20, 3); strings.Join(got, "|") != strings.Join(test.want, "|") {
 			t.Errorf("%q: %q, want %q", test.text, got, test.want)
 		}
+	}
+}
+
+func TestALineBeginsWithALinkToItsMember(t *testing.T) {
+	born := func(n int) (out []Birth) {
+		for i := range n {
+			out = append(out, Birth{Name: fmt.Sprint("goroutine ", i), URL: fmt.Sprint("/members/", i)})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name    string
+		runs    []Run
+		want    []string
+		skipped int
+	}{
+		{"each member has its own", []Run{{First: 1, Last: 3, N: 2, Some: born(2)}, {First: 2, Last: 2, N: 1, Some: born(1)}}, []string{"goroutine 0, first seen at t1", "goroutine 1, first seen at t1", "goroutine 0, first seen at t2"}, 1},
+		{"a line for several leads to one of them", []Run{{First: 0, Last: 3, N: 120, Some: born(2)}}, []string{"goroutine 0, first seen at t0", "goroutine 1, first seen at t0"}, 59},
+		{"what is kept leads nowhere", []Run{{First: 1, Last: 3, N: 2}}, nil, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := chain()
+			l.Lanes = l.Lanes[1:2]
+			l.Lanes[0].URL, l.Lanes[0].Runs = "", tt.runs
+			d := l.draw(lanesWide)
+			var got []string
+			skipped := 0
+			for _, m := range d.marks {
+				if m.shape != framed {
+					continue
+				}
+				if len(got) == 0 || got[len(got)-1] != m.full {
+					got = append(got, m.full)
+				}
+				if m.frame.skipped {
+					skipped++
+				}
+			}
+			if !slices.Equal(got, tt.want) || skipped != tt.skipped {
+				t.Errorf("links %q, the Tab key passes over %d, want %q and %d", got, skipped, tt.want, tt.skipped)
+			}
+			if d.linked != (len(tt.want) > 0) {
+				t.Errorf("that it has links is %v", d.linked)
+			}
+			text := string(d.markup(nil))
+			if open, closed := strings.Count(text, "<g"), strings.Count(text, "</g>"); open != 1 || closed != 1 || !strings.Contains(text, `<g class="lane0">`) {
+				t.Errorf("%d groups are opened and %d closed, want one for the lane", open, closed)
+			}
+		})
 	}
 }

@@ -28,7 +28,7 @@ func (d drawing) addressed(ctx context.Context) drawing {
 	d.marks = slices.Clone(d.marks)
 	for i := range d.marks {
 		if f := d.marks[i].frame; f != nil && f.href != "" {
-			d.marks[i].frame = &frame{href: string(web.Link(ctx, f.href)), figure: f.figure}
+			d.marks[i].frame = &frame{href: string(web.Link(ctx, f.href)), figure: f.figure, skipped: f.skipped}
 		}
 	}
 	return d
@@ -231,6 +231,10 @@ func (m *mark) markup(t tag, id string) tag {
 		return append(t, "></circle>"...)
 	case framed:
 		return m.boxed(t, id)
+	case opening:
+		return append(append(t, "<g"...).word("class", m.class), '>')
+	case closing:
+		return append(t, "</g>"...)
 	default:
 		end := "</text>"
 		if m.frame != nil {
@@ -258,6 +262,9 @@ func (m *mark) boxed(t tag, id string) tag {
 	t = append(append(t, '<'), name...).word("class", m.class)
 	if m.frame.href != "" {
 		t = t.text("href", m.frame.href)
+	}
+	if m.frame.skipped {
+		t = t.word("tabindex", "-1")
 	}
 	t = m.pointedAt(append(t, '>'))
 	t = append(t, "<rect"...).number("x", m.x).number("y", m.y).number("width", m.w).number("height", m.h).filled(m, id)

@@ -43,6 +43,9 @@ type Answer struct {
 	// Heaps are what the heaps hold, where nothing else was captured.
 	Heaps []HeapTable `json:",omitempty"`
 	Folds []AnswerFold
+
+	// placed are the findings of the lanes.
+	placed []placedRank
 }
 
 // AnswerChip is a chip: Look is a verdict, Text its words here.
@@ -161,6 +164,7 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 	x := m.laneAxis(of)
 	if a.Lanes = m.drawing(&x, of); a.Lanes != nil && d.State != noLeak {
 		m.chained(c, a, d, &x)
+		m.marked(c, a)
 	}
 	m.tellRange(a, *d.Series, &x)
 	if m.stacks(a, d, &x); len(a.Opened) == 0 {

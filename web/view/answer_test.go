@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/report"
 	"leakdiff/web/chart"
@@ -48,6 +49,30 @@ func TestWhereItBeganIsACauseOnlyIfSomethingSaysSo(t *testing.T) {
 		in.Report.Diagnosis.Cause.Word = word
 		if got := NewCase(in).Answer.Lanes.Lanes[0]; got.Role != want.Role || !slices.Equal(got.Notes, want.Notes) || !got.Cause {
 			t.Errorf("%s: %+v, want %+v", word, got, want)
+		}
+	}
+}
+
+func TestALaneMarksItsStackAndLeadsToItsMembers(t *testing.T) {
+	for _, frozen := range []bool{false, true} {
+		in := answeredCase()
+		in.Frozen = frozen
+		in.More[0].Lives["g1:0"][0].Some = []analysis.Identity{{ID: 7}}
+		c := NewCase(in)
+		if got := c.Answer.Opened[0].Lane; got != "of0 of1" {
+			t.Errorf("the stack belongs to the lanes %q, want those of its finding, of0 of1", got)
+		}
+		for _, f := range c.Families {
+			if want := map[string]document.Look{"app g1:0": "of0 of1", "db g1:1": "of2"}[f.Process+" "+f.fingerprint]; f.Lane != want {
+				t.Errorf("the row of %s belongs to %q, want %q", f.fingerprint, f.Lane, want)
+			}
+		}
+		got, want := c.Answer.Lanes.Lanes[1].Runs[0].Some, []chart.Birth{{Name: "goroutine 7", URL: "/members/goroutine:7?case=" + in.ID + "&series=" + url.QueryEscape(seriesKeyOf(&in.Report.Series[0]))}}
+		if frozen {
+			want = nil
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("frozen %v: %s", frozen, d)
 		}
 	}
 }

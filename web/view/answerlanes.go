@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
@@ -118,6 +119,7 @@ func (m *caseMaker) chained(c *Case, a *Answer, d *report.Diagnosis, x *laneAxis
 			continue
 		}
 		lane, of := m.lifeLane(x, d, l), named(&m.in.Report.Series[l.Series])
+		a.placed = append(a.placed, placedRank{l.Series, l.Finding})
 		if anchor := anchors[placedRank{l.Series, l.Finding}]; anchor != "" {
 			lane.URL = "#" + anchor
 		}
@@ -159,7 +161,13 @@ func (m *caseMaker) lifeLane(x *laneAxis, d *report.Diagnosis, l *report.Link) c
 	told := m.lived(s, l.Series, f, n)
 	for _, t := range told {
 		for _, r := range m.more(l.Series).Lives[t.Fingerprint] {
-			out.Runs = append(out.Runs, chart.Run{First: x.column(s, r.First), Last: x.column(s, r.Last), N: r.N})
+			run := chart.Run{First: x.column(s, r.First), Last: x.column(s, r.Last), N: r.N}
+			for _, id := range r.Some {
+				if url := m.live(MemberURL(t.Kind, id, m.in.ID, seriesKeyOf(s))); url != "" {
+					run.Some = append(run.Some, chart.Birth{Name: string(t.Kind) + " " + identityText(t.Kind, id), URL: url})
+				}
+			}
+			out.Runs = append(out.Runs, run)
 		}
 		if t.RecoveredAt != nil {
 			out.EndedAt = x.column(s, slices.Index(s.Snapshots, *t.RecoveredAt))
@@ -234,4 +242,39 @@ func (m *caseMaker) lived(s *report.Series, series int, f *report.Finding, n int
 		}
 	}
 	return nil
+}
+
+// laneLook marks what belongs to the lanes of a finding, so that pointing at one shows it: "of0 of2".
+func (a *Answer) laneLook(of placedRank) document.Look {
+	var out []string
+	for i, p := range a.placed {
+		if p == of {
+			out = append(out, "of"+itoa(int64(i)))
+		}
+	}
+	return document.Look(strings.Join(out, " "))
+}
+
+// marked marks the rows of the families of findings that have a lane.
+func (m *caseMaker) marked(c *Case, a *Answer) {
+	look := map[string]document.Look{}
+	for _, p := range a.placed {
+		s := &m.in.Report.Series[p.series]
+		for k := range s.Findings {
+			if f := &s.Findings[k]; f.Rank == p.rank {
+				for _, print := range f.Families {
+					look[seriesKeyOf(s)+" "+print] = a.laneLook(p)
+				}
+			}
+		}
+	}
+	mark := func(rows []CaseFamily) {
+		for i := range rows {
+			rows[i].Lane = look[seriesKeyOf(rows[i].series)+" "+rows[i].fingerprint]
+		}
+	}
+	mark(c.Families)
+	for i := range c.Units {
+		mark(c.Units[i].Families)
+	}
 }

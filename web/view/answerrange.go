@@ -17,6 +17,8 @@ type AnswerStack struct {
 	// Count and Waiting are the states in words: "24", "waiting for a mutex, none runnable".
 	Count, Waiting string
 	Stack          *document.Stack
+	// Lane is the look of what belongs to its lane.
+	Lane document.Look `json:",omitempty"`
 }
 
 // AnswerRange is the part of the time that a reader chose, all of it without a choice.
@@ -116,12 +118,11 @@ func (m *caseMaker) risen(a *Answer, from, to int) string {
 // asked for, else where the stack was read.
 func (m *caseMaker) stacks(a *Answer, d *report.Diagnosis, x *laneAxis) {
 	from, to, asked := m.ranged(x)
-	type place struct{ series, rank int }
 	links := append([]report.Link{{Series: *d.Series, Finding: d.Finding}}, d.Chain...)
-	told := map[place]bool{}
+	told := map[placedRank]bool{}
 	var traces report.Traces
 	for _, l := range links {
-		s, at := &m.in.Report.Series[l.Series], place{l.Series, l.Finding}
+		s, at := &m.in.Report.Series[l.Series], placedRank{l.Series, l.Finding}
 		i := slices.IndexFunc(s.Findings, func(f report.Finding) bool { return f.Rank == l.Finding })
 		if i < 0 || told[at] {
 			continue
@@ -141,6 +142,7 @@ func (m *caseMaker) stacks(a *Answer, d *report.Diagnosis, x *laneAxis) {
 			}
 		}
 		out := AnswerStack{Title: m.stackTitle(d, l.Series), Stack: newStack(t.Short(answerFrames), nil)}
+		out.Lane = a.laneLook(at)
 		out.state(counts, len(a.Opened))
 		a.Opened = append(a.Opened, out)
 	}
@@ -192,7 +194,7 @@ func (a *Answer) stackBlocks() document.Blocks {
 	out := document.Group{ID: "range", Blocks: a.Range.blocks()}
 	if len(a.Opened) < 2 {
 		for i := range a.Opened {
-			out.Add(a.Opened[i].blocks()...)
+			out.Add(document.Group{Look: a.Opened[i].Lane, Blocks: a.Opened[i].blocks()})
 		}
 		out.Add(a.Range.flame()...)
 		return append(document.Blocks{out}, stackBlocks(a.Stack)...)
@@ -200,8 +202,8 @@ func (a *Answer) stackBlocks() document.Blocks {
 	tabs := document.Group{Look: "folds inrow tabbed"}
 	for i := range a.Opened {
 		tabs.Add(document.Fold{
-			Look: "part", Name: "opened", Open: i == 0, Summary: document.Text{document.Marked(document.Strong, a.Opened[i].Title)}, Rest: true,
-			Blocks: document.Blocks{document.Group{Look: "in", Blocks: a.Opened[i].blocks()}},
+			Look: "part", SummaryLook: a.Opened[i].Lane, Name: "opened", Open: i == 0, Summary: document.Text{document.Marked(document.Strong, a.Opened[i].Title)}, Rest: true,
+			Blocks: document.Blocks{document.Group{Look: document.Look(strings.TrimSpace("in " + string(a.Opened[i].Lane))), Blocks: a.Opened[i].blocks()}},
 		})
 	}
 	tabs.Add(a.Range.flame()...)

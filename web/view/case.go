@@ -282,6 +282,9 @@ type CaseFamily struct {
 	// Handle is a short name of the family: "g-3".
 	Handle string
 
+	// Lane is the look of what belongs to a lane.
+	Lane document.Look `json:",omitempty"`
+
 	fingerprint string
 	series      *report.Series
 }
@@ -397,7 +400,7 @@ func NewCase(in CaseInput) Case {
 	m.families(&c)
 	if len(m.page) > 0 && !in.Frozen {
 		if s := &in.Report.Series[m.page[0]]; len(s.Snapshots) > 1 {
-			c.Several = "/compare?" + url.Values{"case": {in.ID}, "series": {m.seriesKey(s)}}.Encode()
+			c.Several = "/compare?" + url.Values{"case": {in.ID}, "series": {seriesKeyOf(s)}}.Encode()
 		}
 	}
 	m.side(&c)
@@ -477,7 +480,7 @@ func (m *caseMaker) single() bool {
 func (m *caseMaker) labels(s *report.Series) []string { return m.known(s).labels }
 
 func (m *caseMaker) familyURL(s *report.Series, fingerprint string) string {
-	return familyURL(fingerprint, m.in.ID, m.seriesKey(s))
+	return familyURL(fingerprint, m.in.ID, seriesKeyOf(s))
 }
 
 // side fills the column beside the findings.

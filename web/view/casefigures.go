@@ -201,21 +201,13 @@ func (m *caseMaker) defaultPick() (a, b string) {
 					a, b = s.Snapshots[first], s.Snapshots[top]
 				}
 			}
-			if base, chosen := m.in.Baselines[m.seriesKey(s)]; chosen && base.CaseID == "" && base.Snapshot.ID != b {
+			if base, chosen := m.in.Baselines[seriesKeyOf(s)]; chosen && base.CaseID == "" && base.Snapshot.ID != b {
 				a = base.Snapshot.ID
 			}
 			return a, b
 		}
 	}
 	return "", ""
-}
-
-func (m *caseMaker) seriesKey(s *report.Series) string {
-	host := ""
-	if s.Host != nil {
-		host = *s.Host
-	}
-	return SeriesKey(host, s.Process)
 }
 
 // endsOf are the first and the last snapshot that are not cut, or of all.
@@ -238,7 +230,7 @@ const mostGauges = 6
 
 func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 	g := CaseGroup{Process: named(s), About: m.about(s)}
-	if b, chosen := m.in.Baselines[m.seriesKey(s)]; chosen {
+	if b, chosen := m.in.Baselines[seriesKeyOf(s)]; chosen {
 		g.Baseline = b.words()
 	}
 	for _, k := range analysis.Kinds() {

@@ -91,7 +91,7 @@ func objectName(o *report.Object) Func {
 
 func (m *caseMaker) object(s *report.Series, o *report.Object, id string) CaseObject {
 	row := CaseObject{
-		Name: objectName(o), URL: m.live(ObjectURL(o.ID, m.in.ID, m.seriesKey(s))), Each: Visible(o.Shape()),
+		Name: objectName(o), URL: m.live(ObjectURL(o.ID, m.in.ID, seriesKeyOf(s))), Each: Visible(o.Shape()),
 		Course: report.Rises(o.Counts, m.epochs(s)), Born: "–", Ended: "–", Verdict: string(o.Verdict),
 	}
 	if len(o.Counts) == 1 {
@@ -129,7 +129,7 @@ func (m *caseMaker) epochs(s *report.Series) []int {
 func (m *caseMaker) objectLink(s *report.Series, f *report.Finding) *Link {
 	for i := range s.Objects {
 		if o := &s.Objects[i]; f.Object != "" && o.ID == f.Object {
-			return &Link{Text: Visible(o.Name), URL: m.live(ObjectURL(o.ID, m.in.ID, m.seriesKey(s)))}
+			return &Link{Text: Visible(o.Name), URL: m.live(ObjectURL(o.ID, m.in.ID, seriesKeyOf(s)))}
 		}
 	}
 	return nil

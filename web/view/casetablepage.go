@@ -294,5 +294,5 @@ func (f *CaseFamily) row() document.Row {
 		last := &cells[len(cells)-1]
 		last.Text = append(last.Text, document.Marked(document.Verdict, f.Role))
 	}
-	return document.Row{Cells: cells}
+	return document.Row{Look: f.Lane, Cells: cells}
 }

@@ -22,8 +22,16 @@ type Drawn struct {
 	FamilyStates map[string][]map[string]int `json:",omitempty"`
 }
 
-// Lives counts the members that were first seen at the snapshot First and last at Last.
-type Lives struct{ First, Last, N int }
+// Lives counts the members that were first seen at the snapshot First and last at Last. Some are
+// the members that lines stand for, spread evenly.
+type Lives struct {
+	First, Last, N int
+	Some           []analysis.Identity `json:",omitempty"`
+}
+
+// mostBirths bounds the members of a family that have lines of their own, but each of its Lives has
+// one.
+const mostBirths = 60
 
 // mostDrawnPoints is the number of snapshots of a case up to which all its charts are
 // made with its report: those of larger ones are made when a reader asks for them.
@@ -52,16 +60,19 @@ func (j *JudgedSeries) Drawn(s *Series) *Drawn {
 
 // cohortsSeen counts the members of a family by their first and last snapshot.
 func (j *JudgedSeries) cohortsSeen(fingerprint string) []Lives {
-	n := map[Lives]int{}
-	for _, l := range j.Trend.Lifelines(fingerprint, -1) {
-		n[Lives{First: l.First, Last: l.Last}]++
+	var out []Lives
+	all := j.Trend.Lifelines(fingerprint, -1)
+	slices.SortStableFunc(all, func(a, b trend.Lifeline) int { return cmp.Or(a.First-b.First, a.Last-b.Last) })
+	per := max(1, (len(all)+mostBirths-1)/mostBirths)
+	for _, l := range all {
+		k := len(out) - 1
+		if k < 0 || out[k].First != l.First || out[k].Last != l.Last {
+			out, k = append(out, Lives{First: l.First, Last: l.Last}), k+1
+		}
+		if out[k].N++; out[k].N%per == 1%per {
+			out[k].Some = append(out[k].Some, l.Identity)
+		}
 	}
-	out := make([]Lives, 0, len(n))
-	for l, count := range n {
-		l.N = count
-		out = append(out, l)
-	}
-	slices.SortFunc(out, func(a, b Lives) int { return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last)) })
 	return out
 }
 
