@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,24 @@ func TestTheKeyboardReachesWhatMatters(t *testing.T) {
 		tb.follow(t, chromedp.KeyEvent(kb.Enter))
 		if got := tb.path(t); got != "/search?q=a%2Fb" {
 			t.Errorf("Enter leads to %s", got)
+		}
+	})
+	t.Run("a slash on a case goes to the search box, and to the filter of the groups once they are open", func(t *testing.T) {
+		address := "/cases/" + uploadSample(t, tb.base).Case
+		tb.open(t, address)
+		tb.do(t, stroke("/"))
+		if got := ask[string](t, tb, focused); got != "input#q" {
+			t.Fatalf("after / the focus is on %s, want the search box", got)
+		}
+		tb.do(t, chromedp.KeyEvent("a/b"))
+		if got := run(t, tb, chromedp.Value(chromedp.CSS("#q"))); got != "a/b" {
+			t.Errorf("the box holds %q after typing a/b", got)
+		}
+		tb.open(t, address)
+		ask[chromedp.Void](t, tb, `document.getElementById('p-groups').open = true, undefined`)
+		tb.do(t, stroke("/"))
+		if got := ask[string](t, tb, focused); !strings.HasPrefix(got, "input#f") {
+			t.Errorf("after / with the groups open the focus is on %s, want their filter", got)
 		}
 	})
 	t.Run("the first Tab reaches the link over the bar and shows it", func(t *testing.T) {
