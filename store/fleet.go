@@ -182,7 +182,7 @@ ORDER BY rank`
 const fleetChosenSQL = `last >= ?2 AND fingerprint >= ?3 AND fingerprint < ?4 AND fingerprint NOT BETWEEN ?9 AND ?10
       AND case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '' OR sample <> '')`
 
-// FleetDay is by how much a family grew on a host, in the series that were seen last on a day.
+// FleetDay is by how much a family grew on a host on a day.
 type FleetDay struct {
 	Fingerprint, Host string
 	Day               time.Time
@@ -193,7 +193,9 @@ type FleetDay struct {
 const mostFleetDays = 2000
 
 // FleetDays returns what grew of a few families since a time, by host and day, most first and at
-// most two thousand. A series counts whole on the day of its last capture.
+// most two thousand. A series that several days captured counts on each of them by how much its
+// highest count is over that of the day before. Types of objects and series of one day count whole
+// on the day of their last capture.
 func (s *Store) FleetDays(ctx context.Context, fingerprints []string, since time.Time) (out []FleetDay, err error) {
 	list, err := json.Marshal(append([]string{}, fingerprints...))
 	if err != nil {
@@ -213,14 +215,41 @@ func (s *Store) FleetDays(ctx context.Context, fingerprints []string, since time
 
 const secondsOfDay = 24 * 60 * 60
 
+// Days are counted only for series that grew. A family has several rows of a day if its attributes
+// changed.
 const fleetDaysSQL = `
-SELECT p.fingerprint, p.host, p.last / 86400000000 AS day, sum(` + growthSQL + `) AS growth
-FROM json_each(?1) word
-CROSS JOIN family_span p ON p.fingerprint = word.value
-WHERE p.last >= ?2 AND p.case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '' OR sample <> '')
-GROUP BY p.fingerprint, p.host, day
-HAVING sum(` + growthSQL + `) > 0
-ORDER BY growth DESC, p.fingerprint, p.host, day
+WITH grown AS MATERIALIZED (
+    SELECT p.fingerprint, p.host, p.series_seq, p.last / 86400000000 AS last_day, ` + growthSQL + ` AS growth
+    FROM json_each(?1) word
+    CROSS JOIN family_span p ON p.fingerprint = word.value
+    WHERE p.last >= ?2 AND p.case_seq NOT IN (SELECT seq FROM cases WHERE deleting <> '' OR sample <> '')
+      AND ` + growthSQL + ` > 0
+),
+daily AS MATERIALIZED (
+    SELECT g.fingerprint, g.host, g.series_seq, d.day, min(d.low) AS low, max(d.high) AS high
+    FROM grown g
+    CROSS JOIN family f ON f.fingerprint = g.fingerprint
+    CROSS JOIN family_seen d ON d.family_seq = f.seq AND d.series_seq = g.series_seq
+    WHERE d.first IS NOT NULL
+    GROUP BY g.fingerprint, g.host, g.series_seq, d.day
+),
+booked AS (
+    SELECT fingerprint, host, series_seq, day, high - lag(high, 1, low) OVER (PARTITION BY fingerprint, series_seq ORDER BY day) AS growth,
+           count(*) OVER (PARTITION BY fingerprint, series_seq) AS days
+    FROM daily
+),
+counted AS (
+    SELECT fingerprint, host, day, growth FROM booked WHERE days > 1
+    UNION ALL
+    SELECT g.fingerprint, g.host, g.last_day, g.growth FROM grown g
+    WHERE NOT EXISTS (SELECT 1 FROM booked b WHERE b.fingerprint = g.fingerprint AND b.series_seq = g.series_seq AND b.days > 1)
+)
+SELECT fingerprint, host, day, sum(growth) AS growth
+FROM counted
+WHERE day >= ?2 / 86400000000
+GROUP BY fingerprint, host, day
+HAVING sum(growth) > 0
+ORDER BY growth DESC, fingerprint, host, day
 LIMIT ?3`
 
 // The list of words is empty.

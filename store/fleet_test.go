@@ -157,13 +157,29 @@ func TestTheFleetIsChosenAndSorted(t *testing.T) {
 	}
 	days := must[[]FleetDay](t)(f.FleetDays(f.ctx, []string{prober, "g1:none"}, november(1)))
 	midnight := func(day int) time.Time { return november(day).Truncate(24 * time.Hour) }
-	wantEqual(t, []FleetDay{{prober, "node-a", midnight(20), 20}, {prober, "", midnight(21), 2}}, days)
+	// 5, 90 and 25 on three days; 1 and 3 on two.
+	wantEqual(t, []FleetDay{{prober, "node-a", midnight(15), 85}, {prober, "", midnight(21), 2}}, days)
 	f.exec(`UPDATE cases SET sample = 'x' WHERE title = 'node-a'`)
 	wantEqual(t, FleetFamily{Hosts: 2, Unnamed: 1, Series: 3, Growth: -3 + 0 + 2, First: november(20), Last: november(21)}, f.fleet(nil).row(prober))
 	wantEqual(t, 1, len(must[[]FleetDay](t)(f.FleetDays(f.ctx, []string{prober}, november(1)))))
 	_, series, _, err := f.FleetSeries(f.ctx, prober, november(1))
 	f.ok(err)
 	wantEqual(t, 3, len(series))
+}
+
+func TestEachCapturedDayOfASeriesCountsItsOwnGrowth(t *testing.T) {
+	f := open(t)
+	for host, counts := range map[string][]int{"node-c": {10, 40, 70, 100}, "node-d": {3, 9}} {
+		var all []analysis.Snapshot
+		for i, n := range counts { // the first two on one day
+			all = append(all, on(host, fmt.Sprint(len(counts))+fmt.Sprint(i), november(18+max(i-1, 0)).Add(time.Duration(i)*time.Minute), n))
+		}
+		f.filled(f.newCase(host).ID, host[5:], Result{Snapshots: all})
+	}
+	midnight := func(day int) time.Time { return november(day).Truncate(24 * time.Hour) }
+	got := must[[]FleetDay](t)(f.FleetDays(f.ctx, []string{prober}, november(1)))
+	wantEqual(t, []FleetDay{{prober, "node-c", midnight(18), 30}, {prober, "node-c", midnight(19), 30}, {prober, "node-c", midnight(20), 30}, {prober, "node-d", midnight(18), 6}}, got)
+	wantEqual(t, 2, len(must[[]FleetDay](t)(f.FleetDays(f.ctx, []string{prober}, november(19)))))
 }
 
 func TestAFamilyIsReadOverItsSeries(t *testing.T) {

@@ -64,7 +64,7 @@ func (h *FleetHeat) section() document.Blocks {
 		}
 		table.Parts = append(table.Parts, part)
 	}
-	return document.Blocks{document.NewSection("heat", "Hosts by day", "A series counts on the day of its last capture.", table)}
+	return document.Blocks{document.NewSection("heat", "Hosts by day", "On each day that was captured, against the captured day before.", table)}
 }
 
 func (h *HeatHost) row(most int) document.Row {
