@@ -39,6 +39,8 @@ type CountedCase struct {
 // without interpreting it.
 type Summary struct {
 	Headline, Verdict string
+	// State is what became of the case in a word or two.
+	State string
 	// Process and Host name those of the case.
 	Process, Host   string
 	Lowest, Highest int
@@ -117,7 +119,7 @@ func (s *Store) Case(ctx context.Context, id string) (c Case, err error) {
 
 const caseColumns = `
 SELECT c.id, c.title, c.sample, c.created_at, c.updated_at, c.revision,
-       c.headline, c.verdict, c.process, c.host, c.lowest, c.highest, c.spark, c.lower, c.aside,
+       c.headline, c.verdict, c.state, c.process, c.host, c.lowest, c.highest, c.spark, c.lower, c.aside,
        coalesce((SELECT f.value FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'ticket'), ''),
        EXISTS (SELECT 1 FROM case_field f WHERE f.case_seq = c.seq AND f.field = 'archived' AND f.value <> '')`
 
@@ -132,7 +134,7 @@ func scanCaseAnd(rows *sql.Rows, more ...any) (c Case, err error) {
 	var created, updated int64
 	var spark, lower string
 	err = rows.Scan(append([]any{&c.ID, &c.Title, &c.Sample, &created, &updated, &c.Revision,
-		&c.Headline, &c.Verdict, &c.Process, &c.Host, &c.Lowest, &c.Highest, &spark, &lower, &c.Aside, &c.Ticket, &c.Archived}, more...)...)
+		&c.Headline, &c.Verdict, &c.State, &c.Process, &c.Host, &c.Lowest, &c.Highest, &spark, &lower, &c.Aside, &c.Ticket, &c.Archived}, more...)...)
 	if err != nil {
 		return c, err
 	}
@@ -257,7 +259,7 @@ func (s *Store) SetCaseSummary(ctx context.Context, id string, revision int64, s
 	}
 	return s.write(ctx, "keeping a case's summary", func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, setCaseSummarySQL,
-			sum.Headline, sum.Verdict, sum.Process, sum.Host, sum.Lowest, sum.Highest, string(spark), string(lower), sum.Aside, sum.Knowledge, revision, id)
+			sum.Headline, sum.Verdict, sum.Process, sum.Host, sum.Lowest, sum.Highest, string(spark), string(lower), sum.Aside, sum.Knowledge, revision, id, sum.State)
 		if n, err := rowsOf(result, err); err != nil || n == 0 {
 			var is bool
 			if err == nil {
@@ -366,7 +368,7 @@ LIMIT ?3`
 
 const setCaseSummarySQL = `
 UPDATE cases
-SET headline = ?1, verdict = ?2, process = ?3, host = ?4, lowest = ?5, highest = ?6, spark = ?7, lower = ?8, aside = ?9, knowledge = ?10,
+SET headline = ?1, verdict = ?2, process = ?3, host = ?4, lowest = ?5, highest = ?6, spark = ?7, lower = ?8, aside = ?9, knowledge = ?10, state = ?13,
     summarised = CASE WHEN revision = ?11 THEN 1 ELSE 0 END
 WHERE id = ?12 AND (revision = ?11 OR summarised = 0)`
 

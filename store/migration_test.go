@@ -240,7 +240,7 @@ func TestABackupFromBeforeTheFirstReleaseIsNotRestored(t *testing.T) {
 	must[*Manifest](t)(Backup(f.ctx, BackupConfig{Dir: f.dir, To: to[0], Now: f.clock.Now}))
 	manifest := filepath.Join(to[0], manifestFile)
 	text := must[[]byte](t)(os.ReadFile(manifest))
-	f.ok(os.WriteFile(manifest, bytes.Replace(text, []byte(`"database": 102`), []byte(`"database": 30`), 1), 0o600))
+	f.ok(os.WriteFile(manifest, bytes.Replace(text, []byte(fmt.Sprintf(`"database": %d`, migrations.Base+len(must[[]migrations.Migration](t)(migrations.All())))), []byte(`"database": 30`), 1), 0o600))
 	f.ok(packTar(f.ctx, to[1], to[0], &Manifest{}))
 	for _, from := range to {
 		dir := filepath.Join(t.TempDir(), "data")

@@ -322,7 +322,7 @@ SELECT named.host, named.process, named.cases, (
     CROSS JOIN snapshot s ON s.series_seq = r.seq
     CROSS JOIN bundle b ON b.seq = s.bundle_seq AND b.generation = s.generation
     WHERE r.process = named.process AND r.host = named.host),
-    coalesce(c.headline, ''), coalesce(c.verdict, ''), coalesce(c.spark, '[]'), coalesce(c.lower, '[]'), coalesce(c.aside, 0)
+    coalesce(c.headline, ''), coalesce(c.verdict, ''), coalesce(c.state, ''), coalesce(c.spark, '[]'), coalesce(c.lower, '[]'), coalesce(c.aside, 0)
 FROM named
 LEFT JOIN cases c ON c.seq = (
     SELECT max(k.seq)
@@ -333,7 +333,7 @@ ORDER BY named.cases DESC, named.process, named.host`
 
 func scanProcess(rows *sql.Rows) (p ProcessHit, err error) {
 	var spark, lower string
-	if err := rows.Scan(&p.Host, &p.Name, &p.Cases, &p.Snapshots, &p.Latest.Headline, &p.Latest.Verdict, &spark, &lower, &p.Latest.Aside); err != nil {
+	if err := rows.Scan(&p.Host, &p.Name, &p.Cases, &p.Snapshots, &p.Latest.Headline, &p.Latest.Verdict, &p.Latest.State, &spark, &lower, &p.Latest.Aside); err != nil {
 		return p, err
 	}
 	return p, errors.Join(json.Unmarshal([]byte(spark), &p.Latest.Spark), json.Unmarshal([]byte(lower), &p.Latest.Lower))

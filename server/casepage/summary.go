@@ -12,7 +12,7 @@ import (
 )
 
 // countedVersion rises when summaries count more.
-const countedVersion = "objects"
+const countedVersion = "states"
 
 // summaryVersion is the version of the catalogue, of the rules for sentence and verdict, and
 // of what is counted. A summary of another version is outdated.
@@ -37,7 +37,7 @@ func (s *Service) Summarise(ctx context.Context, caseID string) error {
 	known, _ := s.catalogue.Current()
 	sum := judged.Summary
 	err = s.store.SetCaseSummary(ctx, caseID, revision, store.Summary{
-		Headline: sum.Headline, Verdict: string(sum.Verdict), Process: sum.Process, Host: sum.Host, Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
+		Headline: sum.Headline, Verdict: string(sum.Verdict), State: sum.State, Process: sum.Process, Host: sum.Host, Lowest: sum.Lowest, Highest: sum.Highest, Spark: sum.Spark, Lower: sum.Lower, Aside: sum.Aside,
 		Endings: endings(judged.Report.Series), Objects: objectCounts(judged), Knowledge: summaryVersion(known),
 	})
 	if err == nil {

@@ -99,7 +99,7 @@ func (s *Service) Home(w http.ResponseWriter, r *http.Request) {
 		in.Archived = all > 0
 	}
 	for _, c := range cases {
-		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: casepage.SampleTitle(c.Case), Sentence: c.Headline, Process: c.Process, Host: c.Host, Verdict: c.Verdict, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created, Updated: c.Updated})
+		in.Cases = append(in.Cases, view.CaseSummary{ID: c.ID, Title: casepage.SampleTitle(c.Case), Sentence: c.Headline, Process: c.Process, Host: c.Host, Verdict: c.Verdict, State: c.State, Points: c.Spark, Lower: c.Lower, Aside: c.Aside, Snapshots: c.Snapshots, Ticket: c.Ticket, Archived: c.Archived, Created: c.Created, Updated: c.Updated})
 	}
 	v := view.NewHome(in)
 	v.Shell.Engine = s.respond.Engine()
@@ -160,6 +160,9 @@ func (s *Service) Search(w http.ResponseWriter, r *http.Request) {
 		families = s.groupHits(found.Families)
 		for _, c := range found.Cases {
 			hit := view.NewHit(cmp.Or(c.Headline, ticketTitle(c.Case)), "", "/cases/"+c.ID, listedVerdict(c))
+			if hit.Verdict == c.Verdict {
+				hit.State = c.State
+			}
 			if hit.Points, hit.Lower = c.Spark, c.Lower; c.Headline != "" {
 				hit.Text = view.Visible(ticketTitle(c.Case))
 			}
@@ -225,7 +228,7 @@ func processHit(p store.ProcessHit) view.Hit {
 	}
 	hit := view.NewHit(name, seen, "/?"+where.Encode()+"#recent", "")
 	if hit.Points, hit.Lower = p.Latest.Spark, p.Latest.Lower; p.Latest.Aside == 0 {
-		hit.Verdict = p.Latest.Verdict
+		hit.Verdict, hit.State = p.Latest.Verdict, p.Latest.State
 	}
 	return hit
 }

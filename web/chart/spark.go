@@ -21,6 +21,8 @@ type SparkData struct {
 	Epochs []int
 	// Lower reports for each value whether it is a lower bound.
 	Lower []bool
+	// Calm draws a rise that accuses nobody like a level.
+	Calm bool `json:",omitempty"`
 }
 
 func (s SparkData) draw() drawing { return s.drawIn(nil) }
@@ -56,6 +58,9 @@ func (s SparkData) drawIn(room []mark) drawing {
 		d.rect("c-abw", from, 0, to-from, base)
 	}
 	class := lineClass(whole(s.Values, s.Lower))
+	if s.Calm {
+		class = "flat"
+	}
 	runs(s.Values, s.Epochs, s.Lower, at, func(run []point) {
 		if len(run) > 1 {
 			d.path("c-line "+class, thinned(run))

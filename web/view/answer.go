@@ -210,19 +210,7 @@ func (m *caseMaker) anchors(c *Case) map[placedRank]string {
 
 // answerChips are the state, a limit that is near, the release that mends it, and the end.
 func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
-	state := AnswerChip{Look: "stable", Text: Visible(d.State)}
-	switch {
-	case d.State == string(report.Saturated):
-		state.Look = string(analysis.Saturated)
-	case d.State == string(report.Fixed): // stable
-	case d.State == string(report.Deadlock):
-		state.Look = string(analysis.Leaking) // red, as in the terminal
-	case d.Series != nil && d.Verdict != analysis.Scaling:
-		state.Look = string(m.accusedVerdict(d))
-	case m.single():
-		state.Look = string(analysis.TooFewPoints)
-	}
-	out := []AnswerChip{state}
+	out := []AnswerChip{stateChip(d.State)}
 	if l := d.LimitClaim; l != nil && d.State != string(report.AtItsLimit) && (l.State == report.LimitReached || l.State == report.LimitSoon && l.HoursLeft <= nearHours) {
 		out = append(out, AnswerChip{Look: "limit", Text: Visible(l.Chip())})
 	}
@@ -233,19 +221,6 @@ func (m *caseMaker) answerChips(d *report.Diagnosis) []AnswerChip {
 		out = append(out, AnswerChip{Look: "ended", Text: "ended at " + m.labelOf(m.in.Report.Series[series].Snapshots[at])})
 	}
 	return out
-}
-
-// accusedVerdict returns that of the finding that the diagnosis is about.
-func (m *caseMaker) accusedVerdict(d *report.Diagnosis) analysis.Verdict {
-	for _, f := range m.in.Report.Series[*d.Series].Findings {
-		if f.Rank == d.Finding {
-			if f.Verdict == analysis.Scaling {
-				return analysis.Stable
-			}
-			return f.Verdict
-		}
-	}
-	return d.Verdict
 }
 
 // answerAbout says in a few words what was captured where and when.

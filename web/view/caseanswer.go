@@ -130,12 +130,8 @@ func (c *Case) inside(key string) document.Blocks {
 // head is the answer in a sentence with its proof.
 func (a *Answer) head(headline string) document.Blocks {
 	top := document.Paragraph{Look: "top"}
-	for i, chip := range a.Chips {
-		look := document.Verdict
-		if i == 0 && chip.Look == "leaking" {
-			look = document.Judged
-		}
-		top.Text = append(top.Text, document.Span{Look: look, Text: chip.Look, Inside: document.Words(chip.Text)}, document.Plain(" "))
+	for _, chip := range a.Chips {
+		top.Text = append(top.Text, chip.span(), document.Plain(" "))
 	}
 	top.Text = append(top.Text, document.Marked(document.Whose, a.About))
 	head := document.Group{Role: "header", Look: "answer", Blocks: document.Blocks{top, document.Heading{Level: 1, Text: document.Words(headline)}}}

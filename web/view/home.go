@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/say/document"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
@@ -63,8 +65,8 @@ type CaseRow struct {
 	Range     string
 	Snapshots string
 	// Verdict is "no evidence" where nothing was found to judge; Triage is "benign" where
-	// all that grows was set aside.
-	Verdict, Triage string
+	// all that grows was set aside. State is what the page of the case calls it.
+	Verdict, Triage, State string
 	// Ticket, day of the upload and whether it is put away.
 	Ticket, Day string
 	Archived    bool
@@ -72,15 +74,22 @@ type CaseRow struct {
 
 // Spark draws the totals; the labels are places in the series.
 func (r CaseRow) Spark(id string) chart.SparkData {
-	return sparkOf(id, r.Points, r.Lower)
+	s := sparkOf(id, r.Points, r.Lower)
+	s.Calm = r.State != "" && stateChip(r.State).calm()
+	return s
 }
 
-// Chip is the verdict as it is shown: a single dump has none.
-func (r CaseRow) Chip() string {
-	if r.Verdict == string(analysis.TooFewPoints) && r.Snapshots == "1" {
-		return "one dump"
+// judged is the state as the page of the case shows it, or that there is none.
+func (r *CaseRow) judged() document.Text {
+	switch {
+	case r.Triage != "":
+		return document.Text{document.Marked(document.Mark, r.Triage)}
+	case r.Verdict == "":
+		return document.Text{document.Marked(document.Muted, "not judged")}
+	case r.State == "":
+		return document.Text{document.Marked(document.Verdict, r.Verdict)}
 	}
-	return r.Verdict
+	return document.Text{stateChip(r.State).span()}
 }
 
 // CaseChoice is which cases are asked for, as it stands in the address.
@@ -116,7 +125,7 @@ func (CaseChoice) Sorts() []Pair {
 func (c CaseChoice) Verdicts() []Pair {
 	var out []Pair
 	for _, v := range analysis.Verdicts() {
-		out = append(out, Pair{Name: strings.ReplaceAll(string(v), "_", " "), Value: string(v)})
+		out = append(out, Pair{Name: cmp.Or(statesOf[v], string(v)), Value: string(v)})
 	}
 	return out
 }
@@ -144,10 +153,10 @@ type Sample struct {
 
 // CaseSummary is what the store knows about a case without opening it.
 type CaseSummary struct {
-	ID, Title, Sentence, Verdict string
-	Process, Host                string
-	Points                       []int
-	Lower                        []bool
+	ID, Title, Sentence, Verdict, State string
+	Process, Host                       string
+	Points                              []int
+	Lower                               []bool
 	// Aside is how many families grow and were called benign, where no other grows.
 	Aside     int
 	Snapshots int
@@ -247,11 +256,12 @@ func newCaseRow(c CaseSummary) CaseRow {
 	if row.Sentence == "" {
 		row.Sentence, row.Below = row.Title, "Nothing has been read yet."
 	}
+	row.State = c.State
 	if c.Aside > 0 {
 		row.Verdict, row.Triage = "", "benign"
 	}
 	if c.Snapshots == 0 && c.Verdict != "" {
-		row.Verdict = "no evidence"
+		row.Verdict, row.State = "no evidence", ""
 	}
 	return row
 }

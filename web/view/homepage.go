@@ -90,14 +90,10 @@ func (r *CaseRow) row(id string) document.Row {
 	if r.Range != "" {
 		figures = document.Plain(r.Range)
 	}
-	judged := document.Text{document.Marked(document.Muted, "not judged")}
-	if r.Verdict != "" || r.Triage != "" {
-		judged = document.Text{document.Marked(document.Verdict, r.Chip()), document.Marked(document.Mark, r.Triage)}
-	}
 	return document.Row{
 		Facts: []document.Fact{{Name: "verdict", Value: r.Verdict}, {Name: "name", Value: r.Name}, {Name: "rank", Value: strconv.Itoa(r.Rank)}, {Name: "newest", Value: strconv.FormatInt(r.Made, 10)}, {Name: "activity", Value: strconv.FormatInt(r.Active, 10)}},
 		Cells: []document.Cell{
-			{Header: true, Text: name}, growth, {Look: "num opt-c", Text: document.Text{figures}}, {Text: judged}, {Look: "nowrap soft opt-c", Text: document.Words(r.Day)},
+			{Header: true, Text: name}, growth, {Look: "num opt-c", Text: document.Text{figures}}, {Text: r.judged()}, {Look: "nowrap soft opt-c", Text: document.Words(r.Day)},
 		},
 	}
 }

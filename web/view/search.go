@@ -16,6 +16,8 @@ import (
 // the function: its creator, or what tells it from a namesake.
 type Hit struct {
 	Path, Name, Aside, Text, URL, Verdict string
+	// State is that of a case, in place of a verdict.
+	State string
 	// Things is what people call it, before its function.
 	Things string
 	// Points are the totals of a case, empty for everything else. Lower says which of them are
@@ -98,7 +100,9 @@ func hits(title, id string, list []Hit) document.Blocks {
 	for i, h := range list {
 		item := document.Item{Blocks: document.Blocks{h.line()}}
 		if len(h.Points) > 1 {
-			item.Add(document.Drawing{Chart: sparkOf(id+"-"+strconv.Itoa(i), h.Points, h.Lower)})
+			s := sparkOf(id+"-"+strconv.Itoa(i), h.Points, h.Lower)
+			s.Calm = h.State != "" && stateChip(h.State).calm()
+			item.Add(document.Drawing{Chart: s})
 		}
 		item.Paragraph(h.Text)
 		found.Items = append(found.Items, item)
@@ -120,7 +124,10 @@ func (h *Hit) line() document.Text {
 	if h.Aside != "" {
 		out = append(out, document.Plain(" "), document.Marked("via", h.Aside))
 	}
-	if h.Verdict != "" {
+	switch {
+	case h.State != "":
+		out = append(out, document.Plain(" "), stateChip(h.State).span())
+	case h.Verdict != "":
 		out = append(out, document.Plain(" "), document.Marked(document.Verdict, h.Verdict))
 	}
 	return out

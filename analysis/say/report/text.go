@@ -118,8 +118,9 @@ func cut(s string, n int) string {
 
 // CaseSummary is a case in one line of a list.
 type CaseSummary struct {
-	Headline string
-	Verdict  analysis.Verdict
+	// Headline and State are those of the diagnosis.
+	Headline, State string
+	Verdict         analysis.Verdict
 	// Process and Host name those of the case, that of the diagnosis first: "containerd,
 	// kubelet" and "node-1".
 	Process, Host string
@@ -165,7 +166,7 @@ func (c *Case) Summary() CaseSummary {
 
 // summary takes the course of the first series.
 func (r *Report) summary(first Course) CaseSummary {
-	s := CaseSummary{Headline: r.Diagnosis.Sentence, Verdict: r.Diagnosis.Verdict, Course: first}
+	s := CaseSummary{Headline: r.Diagnosis.Sentence, State: r.Diagnosis.State, Verdict: r.Diagnosis.Verdict, Course: first}
 	processes, hosts := r.about(func(s *Series) string { return cmp.Or(s.Called, s.Process) })
 	s.Process, s.Host = wording.Commas(processes, mostAbout), wording.Commas(hosts, mostAbout)
 	for i := range r.Series {
@@ -176,7 +177,7 @@ func (r *Report) summary(first Course) CaseSummary {
 		s.Aside = 0
 	}
 	// Gone families are common. A list is about what grows.
-	if !s.Verdict.Rose() && s.Verdict != analysis.TooFewPoints {
+	if !s.Verdict.Rose() && s.Verdict != analysis.Saturated && s.Verdict != analysis.TooFewPoints {
 		s.Verdict = analysis.Stable
 	}
 	return s
