@@ -46,8 +46,8 @@ const (
 	// boxLetter is the width of a letter of the monospace at 12 px.
 	boxLetter = 7.23
 	// A box narrower than this on a wide or narrow page is joined with its narrow
-	// neighbours.
-	narrowestWide, narrowestNarrow = 4.0, 16.0
+	// neighbours. On a phone that is the width of a fingertip.
+	narrowestWide, narrowestNarrow = 4.0, 24.0
 )
 
 func (f FlameData) draw(w float64) drawing {
@@ -110,6 +110,9 @@ func (f *flameFrame) box(b *FlameBox, x float64, row, step int) {
 	m.text, m.frame.figure = b.words(w - 1 - 2*boxPad)
 	f.d.marks = append(f.d.marks, m)
 	f.d.fillWith(b.pattern())
+	if m.text == "" && m.frame.figure == "" && row != 0 {
+		return // what is below is no wider, so that nobody could read it: the box opens it
+	}
 	f.children(b, x, row, step)
 }
 
@@ -161,7 +164,10 @@ func (b *FlameBox) words(room float64) (name, fig string) {
 	letters := int(room / boxLetter)
 	figure := utf8.RuneCountInString(b.Figure)
 	beside := letters - figure - 2
-	const telling = 8
+	telling := 8
+	if b.FigureFirst {
+		telling = 4
+	}
 	switch {
 	case figure > 0 && beside >= min(utf8.RuneCountInString(b.Name), telling):
 		return b.cut(beside), b.Figure

@@ -87,13 +87,27 @@ func TestANameGivesWayFromItsFront(t *testing.T) {
 		{12, false, "UpdatePod", ""},
 		{7, false, "Update…", ""},
 		{2, false, "", ""},
-		{12, true, "", "▲+40"},
+		{12, true, "Updat…", "▲+40"},
+		{8, true, "", "▲+40"},
 		{3, true, "", ""},
 	} {
 		b.FigureFirst = tt.first
 		name, fig := b.words(float64(tt.letters)*boxLetter + .1)
 		if name != tt.name || fig != tt.want {
 			t.Errorf("%d letters, figure first %v: %q and %q, want %q and %q", tt.letters, tt.first, name, fig, tt.name, tt.want)
+		}
+	}
+}
+
+func TestNothingHangsBelowABoxThatNoLetterFitsInto(t *testing.T) {
+	root := call("all", 100, call("a", 93, call("b", 93)), call("thin", 7, call("below", 7, call("leaf", 7))))
+	for w, want := range map[float64]string{1216: "all a b thin below leaf", 358: "all a b thin"} {
+		var got []string
+		for _, m := range (FlameData{ID: "f", Root: root}).draw(w).marks {
+			got = append(got, strings.TrimPrefix(m.full, "whole "))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("at %g: %q, want %q", w, got, want)
 		}
 	}
 }
