@@ -22,7 +22,7 @@
     if (!d.copyUrl) return Promise.resolve(el.value === undefined ? el.textContent : el.value);
     if (!d.freeze) return get(d.copyUrl);
     return Promise.all([get(d.copyUrl), get(d.freezeUrl, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({view: d.freeze})})])
-      .then(function (got) { return got[0] + '\n' + JSON.parse(got[1]).url + '\n'; });
+      .then(function (got) { return got[0].replace(/(Full report: )\S+\s*$|\s*$/, function (_, words) { return (words || '\n') + JSON.parse(got[1]).url + '\n'; }); });
   }
   document.addEventListener('click', function (e) {
     var button = e.target.closest && e.target.closest('[data-copy],[data-copy-url]');

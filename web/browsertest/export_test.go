@@ -27,6 +27,9 @@ func TestOneClickCopiesATicketWithItsFrozenLink(t *testing.T) {
 	}
 	text := run(t, tb, chromedp.Evaluate[string](copiedText, chromedp.EvalAwaitPromise))
 	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if n := len(lines); n > 12 || strings.Contains(text, "/cases/") {
+		t.Errorf("%d lines, want at most 12 and the frozen link alone:\n%s", n, text)
+	}
 	link := lines[len(lines)-1]
 	if at := strings.Index(link, "/p/"); at < 0 || strings.Contains(text, "realnode1") {
 		t.Fatalf("copied %q, want a redacted ticket that ends with a permalink", text)
@@ -58,14 +61,14 @@ func TestOneKeyCopiesThePageForATicket(t *testing.T) {
 			tb.open(t, address)
 			ask[chromedp.Void](t, tb, listen)
 			tb.do(t, stroke("c"))
-			begins, first, more := "# ", "Markdown, redacted", 0
+			begins, process, first, more := "# ", "kubelet", "Markdown, redacted", 0
 			switch name {
 			case "a case":
-				begins, first, more = "**", "Ticket, redacted", 4
+				begins, process, first, more = "**", "containerd", "Ticket, redacted", 4
 			case "a frozen result":
 				first = "Markdown"
 			}
-			if got := copied(t); !strings.HasPrefix(got, begins) || !strings.Contains(got, "kubelet") {
+			if got := copied(t); !strings.HasPrefix(got, begins) || !strings.Contains(got, process) {
 				t.Errorf("c copied %.80q", got)
 			}
 			if more > 0 {

@@ -21,6 +21,8 @@ const (
 	fixFact     = "Fix"
 	doFact      = "Do"
 	alsoFact    = "Also"
+	seenFact    = "Seen in"
+	chainFact   = "Chain"
 )
 
 // Facts lists what the answer says, each fact once and in the order of every form. A form prints
@@ -41,7 +43,7 @@ func (r *Report) Facts() []Fact {
 	add(besideFact, d.Beside)
 	add(growingFact, d.Growth.text())
 	add(causeFact, d.Cause.text())
-	add("Chain", chainLine(d))
+	add(chainFact, chainLine(d))
 	f := r.lead()
 	if k := likeness(f); k != nil {
 		out = append(out, Fact{Name: "Looks like", Text: k.Title, URL: link(k.Reference)})

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -10,7 +11,7 @@ import (
 	"leakdiff/analysis/say/wording"
 )
 
-// Ticket is the answer of a case in the 8 to 12 lines of a comment in an issue, in a fixed
+// Ticket is the answer of a case in at most 12 lines of a comment in an issue, in a fixed
 // order: sentence, proof, since when and how fast, limit, cause, what to do, stack, how sure.
 type Ticket struct {
 	// Sentence and State begin it.
@@ -24,7 +25,11 @@ type Ticket struct {
 }
 
 const (
-	mostTicketFrames = 6
+	// mostTicketLines counts all lines, with those that fence the stack.
+	mostTicketLines  = 12
+	mostTicketFrames = 4
+	// mostFailFrames are those of a stack on its own.
+	mostFailFrames = 6
 	// mostTicketAlso is how many other findings a ticket names.
 	mostTicketAlso = 2
 	// mostFactText bounds a line in characters.
@@ -65,9 +70,9 @@ func NewTicket(r *Report) Ticket {
 	if when >= 0 {
 		t.Facts[when].Text += until
 	}
-	t.add(Fact{Name: "Seen in", Text: r.taken()})
+	t.add(Fact{Name: seenFact, Text: r.taken()})
 	if f := r.lead(); f != nil {
-		t.Stack = ticketStack(f.Stack)
+		t.Stack = ticketStack(f.Stack, mostTicketFrames)
 		if len(t.Stack) == 0 {
 			t.add(Fact{Name: "No stack", Text: "a listing has none; a goroutine or thread dump beside it would show the code"})
 		}
@@ -171,17 +176,17 @@ func short(text string) string {
 	return text + "…"
 }
 
-// StackLines is a stack in the few lines of a ticket.
-func StackLines(frames []StackFrame) []string { return ticketStack(frames) }
+// StackLines is a stack in a few lines, as in a ticket.
+func StackLines(frames []StackFrame) []string { return ticketStack(frames, mostFailFrames) }
 
-// ticketStack is the stack in a few lines, in the order of the dump, with a mark for each gap.
-func ticketStack(frames []StackFrame) []string {
+// ticketStack is the stack in at most so many lines, in the order of the dump, with a mark for each gap.
+func ticketStack(frames []StackFrame, most int) []string {
 	if len(frames) == 0 {
 		return nil
 	}
 	var names, places []string
 	width, next := 0, 0
-	for _, i := range pickFrames(frames, mostTicketFrames) {
+	for _, i := range pickFrames(frames, most) {
 		f := &frames[i]
 		name := shortRole(f.Function)
 		switch {
@@ -239,7 +244,8 @@ func (t Ticket) written(address string, m markup) string {
 	var b strings.Builder
 	line := func(parts ...string) { b.WriteString(strings.TrimSpace(strings.Join(parts, " ")) + "\n") }
 	line(fmt.Sprintf(m.strong, m.text(t.Sentence)), m.text(t.State))
-	for _, f := range t.Facts {
+	facts, frames := t.fitted()
+	for _, f := range facts {
 		text := fmt.Sprintf(m.item, f.Name, m.text(f.Text))
 		if f.Command != "" {
 			text += fmt.Sprintf(m.command, m.code(f.Command))
@@ -250,8 +256,8 @@ func (t Ticket) written(address string, m markup) string {
 		line(text)
 	}
 	var stack strings.Builder
-	if len(t.Stack) > 0 {
-		m.fence(&stack, t.Stack)
+	if len(frames) > 0 {
+		m.fence(&stack, frames)
 	}
 	b.WriteString(strings.TrimRight(stack.String(), "\n") + "\n")
 	full := ""
@@ -260,6 +266,39 @@ func (t Ticket) written(address string, m markup) string {
 	}
 	line(m.text(t.Sure), full)
 	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// dispensable are the facts that a ticket can do without, the first first. Its page has them.
+var dispensable = []func(f Fact) bool{
+	func(f Fact) bool { return f.Name == limitFact && strings.HasPrefix(f.Text, "none") },
+	func(f Fact) bool { return f.Name == alsoFact },
+	func(f Fact) bool { return f.Name == besideFact },
+	func(f Fact) bool { return f.Name == seenFact },
+	func(f Fact) bool { return f.Name == versionFact },
+	func(f Fact) bool { return f.Name == chainFact },
+	isStep,
+}
+
+func isStep(f Fact) bool { return f.Name == doFact }
+
+// fitted are the facts and the stack that leave the ticket within its lines. The first step stays,
+// and of the stack what stands nearest to its start.
+func (t Ticket) fitted() ([]Fact, []string) {
+	facts, stack := slices.Clone(t.Facts), t.Stack
+	over := func() bool { // sentence, facts, fenced stack or an empty line, last line
+		return 1+len(facts)+max(1, len(stack)+2*min(len(stack), 1))+1 > mostTicketLines
+	}
+	for _, goes := range dispensable {
+		for i := len(facts) - 1; i >= 0 && over(); i-- {
+			if goes(facts[i]) && (!isStep(facts[i]) || slices.ContainsFunc(facts[:i], isStep)) {
+				facts = slices.Delete(facts, i, i+1)
+			}
+		}
+	}
+	for len(stack) > 1 && over() {
+		stack = stack[1:]
+	}
+	return facts, stack
 }
 
 // linkable reports an address of a case that trackers link.
