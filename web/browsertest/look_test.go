@@ -117,6 +117,7 @@ func everyPage(t *testing.T, base string) []sight {
 		{"knowledge-found", "/knowledge?q=spdystream"},
 		{"help", "/help"},
 		{"search", "/search?q=housekeeping"},
+		{"server", "/server"},
 		{"fleet", "/fleet?days=3650"},
 		{"fleet-objects", "/fleet?kind=object&days=3650"},
 		{"fleet-none", "/fleet?q=nosuchword"},

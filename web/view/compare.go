@@ -123,7 +123,7 @@ func NewCompare(in CompareInput) Page {
 	if figures := m.columns.words(&in.Baseline); figures != "" && !in.Frozen {
 		note = document.Text{document.Marked(document.Strong, "Figures: "+figures+"; Δ in members."), document.Plain(" ")}
 	}
-	d.Add(document.Paragraph{Look: "note cap", Text: append(note, document.Plain("Δ is the last complete figure minus the first. A dash says that the kind was not captured, ≥ that the dump is cut."))})
+	d.Add(document.Paragraph{Look: "note cap", Text: append(note, document.Plain("Δ is the last complete figure minus the first, and of what came back the widest change. A dash says that the kind was not captured, ≥ that the dump is cut."))})
 	if len(in.Result.Snapshots) > 0 {
 		d.Add(m.table(rows))
 	}

@@ -216,6 +216,21 @@ func (m *compareMaker) familyURL(r *diff.Course) string {
 	return familyURL(r.Family.Fingerprint, caseID, "")
 }
 
+// changeOver is the change over the columns. Of what came back it is by how much it was farthest
+// from its first figure: "= 0" would deny a leak that ended.
+func changeOver(r *diff.Course) document.Text {
+	if r.Section != diff.Between {
+		return document.Text{deltaSpan(r.Delta, r.Compared)}
+	}
+	first, widest := r.Counts.FirstAt(), 0
+	for _, n := range r.Counts {
+		if by := n.N - r.Counts[first].N; n.Known() && max(by, -by) > max(widest, -widest) {
+			widest = by
+		}
+	}
+	return document.Text{deltaSpan(widest, true), document.Plain(" "), document.Marked(document.Muted, "and back")}
+}
+
 // row is one family over the columns.
 func (m *compareMaker) row(r *diff.Course, name *FamilyName) document.Row {
 	f := r.Family
@@ -236,5 +251,5 @@ func (m *compareMaker) row(r *diff.Course, name *FamilyName) document.Row {
 		}
 		cells = append(cells, document.Cell{Text: document.Text{span}})
 	}
-	return document.Row{Cells: append(cells, document.Cell{Text: document.Text{deltaSpan(r.Delta, r.Compared)}}, document.Cell{Look: "ver", Text: judgedText(string(m.in.Verdicts[f.Fingerprint].Verdict), triage)})}
+	return document.Row{Cells: append(cells, document.Cell{Text: changeOver(r)}, document.Cell{Look: "ver", Text: judgedText(string(m.in.Verdicts[f.Fingerprint].Verdict), triage)})}
 }
