@@ -25,7 +25,7 @@ var worth = map[string][3]int{"leaking": {99, 100, 99}, "suspicious": {88, 67, 5
 // NewHelp makes the page that says how to capture, upload and read, for a server at base;
 // the caller adds the engine line.
 func NewHelp(base string) Page {
-	v := Page{Shell: Shell{Title: "Help", Section: "help", Crumbs: []Link{{"Cases", "/"}}, Here: "Help"}}
+	v := Page{Shell: Shell{Title: "Help", Section: "help", Here: "Help"}}
 	v.Body.Title("How to capture, upload and read")
 	v.Body.Say("lead", "Take at least three captures of one process, minutes apart, without restarting it. Two say that something grew; three or more can prove that it stays.")
 	v.Body.Add(
