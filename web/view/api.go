@@ -5,7 +5,7 @@ import "leakdiff/analysis/say/document"
 // NewAPI makes the short page on the programming interface, for a server at base; the
 // caller adds the engine line.
 func NewAPI(base string) Page {
-	v := Page{Shell: Shell{Title: "API", Section: "help", Crumbs: []Link{{"Cases", "/"}, {"Help", "/help"}}, Here: "API"}}
+	v := Page{Shell: Shell{Title: "API", Section: "help", Crumbs: []Link{{"Help", "/help"}}, Here: "API"}}
 	v.Body.Title("The API in three lines")
 	v.Body.Say("lead", "Paste them into a shell beside bundle.tgz: they upload it, print what grows, and freeze a link.")
 	push := Capture{"Upload, wait and freeze at once", "leakdiff push --server " + base + " --share bundle.tgz", "Takes files and directories as well and prints the link."}

@@ -123,7 +123,7 @@ func NewBundle(in BundleInput) Bundle {
 		Sheet: "inventory",
 		Title: "Files and processes, " + b.Name, Section: "cases",
 		Crumbs: []Link{{"Cases", "/"}}, Here: in.Name,
-		Actions: []Link{{"JSON", "/bundles/" + url.PathEscape(in.ID) + ".json"}},
+		Twins: []Link{{"JSON", "/bundles/" + url.PathEscape(in.ID) + ".json"}},
 	}
 	if in.CaseID != "" {
 		b.Shell.Crumbs = append(b.Shell.Crumbs, Link{in.CaseTitle, "/cases/" + url.PathEscape(in.CaseID)})
@@ -155,7 +155,7 @@ func NewBundle(in BundleInput) Bundle {
 		in.Processes.Bundle = in.ID
 		processes := NewIdentity(*in.Processes)
 		b.Processes = &processes
-		b.Shell.Actions = append(b.Shell.Actions, Link{"Edits as JSON", caseURL(in.CaseID) + "/identity.json"})
+		b.Shell.Twins = append(b.Shell.Twins, Link{"Edits as JSON", caseURL(in.CaseID) + "/identity.json"})
 	}
 	return b
 }

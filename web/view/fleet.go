@@ -130,7 +130,7 @@ func (c FleetChoice) neighbours(base string, total int) document.Blocks {
 
 // NewFleet makes the ranked list of families over all hosts. The caller adds the engine line.
 func NewFleet(in FleetInput) Page {
-	v := Page{Shell: Shell{Title: "Fleet", Section: "fleet", Sheet: "inventory", Crumbs: []Link{{"Cases", "/"}}, Here: "Fleet"}}
+	v := Page{Shell: Shell{Title: "Fleet", Section: "fleet", Sheet: "inventory", Here: "Fleet"}}
 	v.Shell.Twins = fleetTwins(in.Choice, "/fleet")
 	v.Body.Title(Visible(in.Title) + ".")
 	fresh := document.Blocks{document.Paragraph{Look: "lead", Text: document.Words(in.Fresh)}}
@@ -318,7 +318,7 @@ type FleetVersion struct {
 // line.
 func NewFleetFamily(in FleetFamilyInput) Page {
 	one, _ := wording.Ranked(in.Kind)
-	v := Page{Shell: Shell{Title: Visible(in.Title) + ", fleet", Section: "fleet", Sheet: "inventory", Crumbs: []Link{{"Cases", "/"}, {"Fleet", "/fleet"}}, Here: "One " + one}}
+	v := Page{Shell: Shell{Title: Visible(in.Title) + ", fleet", Section: "fleet", Sheet: "inventory", Crumbs: []Link{{"Fleet", "/fleet"}}, Here: "One " + one}}
 	v.Shell.Twins = fleetTwins(in.Choice, "/fleet/"+url.PathEscape(in.Fingerprint))
 	v.Body.Title(Visible(in.Sentence) + ".")
 	if in.Type != "" && in.Type != in.Title {

@@ -384,8 +384,8 @@ func NewKnowledge(in KnowledgeInput) Knowledge {
 	m := wordFilter{words: strings.Fields(strings.ToLower(in.Query))}
 	k := Knowledge{
 		Query: Visible(in.Query), Version: c.Version(), ThresholdNote: Visible(c.ThresholdNote()), Problems: unlinkedProblems(in.Problems),
-		Shell: Shell{Title: "Knowledge", Section: "knowledge", Sheet: "inventory", Engine: in.Engine, Crumbs: []Link{{"Cases", "/"}}, Here: "Knowledge",
-			Actions: []Link{{"JSON", "/knowledge.json"}, {"Schema", "/knowledge/schema.json"}}},
+		Shell: Shell{Title: "Knowledge", Section: "knowledge", Sheet: "inventory", Engine: in.Engine, Here: "Knowledge",
+			Twins: []Link{{"JSON", "/knowledge.json"}, {"Schema", "/knowledge/schema.json"}}},
 	}
 	for i := range c.Classes() {
 		class := &c.Classes()[i]

@@ -51,7 +51,7 @@ func NewEntryPage(in EntryInput) EntryPage {
 		here = "Change an entry"
 	}
 	return EntryPage{
-		Shell: Shell{Title: here, Section: "knowledge", Engine: in.Engine, Crumbs: []Link{{"Cases", "/"}, {"Knowledge", "/knowledge"}}, Here: here},
+		Shell: Shell{Title: here, Section: "knowledge", Engine: in.Engine, Crumbs: []Link{{"Knowledge", "/knowledge"}}, Here: here},
 		Name:  Visible(in.Name), Wrong: Visible(in.Wrong),
 		Form: EntryForm{Action: in.Action, Case: in.Case, Entry: in.Entry, NeedsKey: in.NeedsKey, Statuses: entryStatuses(), Kept: in.Kept},
 	}

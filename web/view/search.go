@@ -46,7 +46,7 @@ func NewHit(name, text, url, verdict string) Hit {
 // cases that hold them. The caller adds the shell's engine line. known says what the catalogue has of the words, empty for nothing.
 func NewSearch(query, known string, families, cases, processes []Hit) Page {
 	shown := Visible(query)
-	v := Page{Shell: Shell{Title: "Search", Query: shown, Section: "search", Sheet: "inventory", Crumbs: []Link{{"Cases", "/"}}, Here: "Search"}}
+	v := Page{Shell: Shell{Title: "Search", Query: shown, Section: "search", Sheet: "inventory", Here: "Search"}}
 	if query != "" {
 		v.Shell.Title = "Search: " + shown
 	}

@@ -26,9 +26,9 @@ type TokenRow struct {
 
 // NewServer makes the page of what the server keeps, whom it admits and what was done on it.
 func NewServer(in ServerInput) Page {
-	v := Page{Shell: Shell{Title: "Server", Section: "cases", Crumbs: []Link{{"Cases", "/"}}, Here: "Server"}}
+	v := Page{Shell: Shell{Title: "Server", Section: "server", Here: "Server"}}
 	if r := &in.Retention; r.CaseID != "" {
-		v.Shell.Crumbs = append(v.Shell.Crumbs, Link{Visible(r.CaseTitle), "/cases/" + url.PathEscape(r.CaseID)})
+		v.Shell.Crumbs = []Link{{"Cases", "/"}, {Visible(r.CaseTitle), "/cases/" + url.PathEscape(r.CaseID)}}
 	}
 	v.Body.Title("Server")
 	v.Body.Add(retentionSection(&in.Retention))

@@ -22,13 +22,13 @@ type Shell struct {
 	// Title is the document's title without " · leakdiff"; Description is for
 	// previews and may be empty.
 	Title, Description string
-	// Crumbs lead from the start page to the parent of this page; Here is the
+	// Crumbs lead from the section, "Cases" or "Fleet", to the parent of this page; Here is the
 	// last, unlinked one.
 	Crumbs []Link
 	Here   string
 	// Actions stand right of the crumbs, for example the Markdown twin.
 	Actions []Link
-	// Section is the navigation entry that is current: cases, fleet, knowledge, search, help, or
+	// Section is the navigation entry that is current: cases, fleet, knowledge, search, help, server, or
 	// error. Pages without one have no link to the fleet: stored ones are from before it.
 	Section string
 	// Sheet is the style sheet of the page: home, inventory, or empty for the one that
