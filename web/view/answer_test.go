@@ -242,3 +242,27 @@ func TestTotalsAreDrawnOfCapturesThatAreNotJudged(t *testing.T) {
 		t.Errorf("drawn are %v at %q", values, drawn.Labels)
 	}
 }
+
+func TestALevelTotalIsDrawnOnlyWhereNothingMoved(t *testing.T) {
+	names := func(goroutines, files [3]int) (out []string) {
+		in := answeredCase()
+		in.Report.Series, in.Report.Diagnosis.Chain = in.Report.Series[:1], nil
+		for i, id := range in.Report.Series[0].Snapshots {
+			for k := range in.Report.Snapshots {
+				if s := &in.Report.Snapshots[k]; s.ID == id {
+					s.Totals = analysis.Totals{Goroutines: &goroutines[i], Descriptors: &files[i]}
+				}
+			}
+		}
+		for _, total := range NewCase(in).Answer.Lanes.Totals {
+			out = append(out, total.Name+" "+total.Course)
+		}
+		return out
+	}
+	if d := cmp.Diff([]string{"Goroutines 40", "Descriptors 7"}, names([3]int{40, 40, 40}, [3]int{7, 7, 7})); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"Descriptors 7 → 9"}, names([3]int{40, 40, 40}, [3]int{7, 7, 9})); d != "" {
+		t.Error(d)
+	}
+}

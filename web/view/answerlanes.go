@@ -72,14 +72,15 @@ func (m *caseMaker) drawing(x *laneAxis, of []int) *chart.LanesData {
 	}
 	d := &chart.LanesData{ID: "lanes", Title: "Who came and who stayed", Labels: x.labels, Times: x.times}
 	of = of[:min(len(of), totalledProcesses)]
+	var level []chart.LaneTotal
 	for _, i := range of {
 		s, of, n := m.allCaptures(&m.in.Report.Series[i]), len(of), 0
 		for _, kind := range analysis.Kinds() {
 			values := m.totals(s, kind)
-			if known := values.Known(); len(known) < 2 || slices.Max(known) == slices.Min(known) || n == mostTotals/of {
-				continue // level, or not counted twice
+			known := values.Known()
+			if len(known) < 2 || slices.Max(known) == 0 || n == mostTotals/of {
+				continue // none, or not counted twice
 			}
-			n++
 			name := kindTitle(kind)
 			if of > 1 {
 				name = named(&m.in.Report.Series[i]) + ", " + strings.ToLower(name)
@@ -93,8 +94,17 @@ func (m *caseMaker) drawing(x *laneAxis, of []int) *chart.LanesData {
 					}
 				}
 			}
+			if slices.Max(known) == slices.Min(known) {
+				t.Course = wording.Number(int64(known[0]))
+				level = append(level, t)
+				continue
+			}
+			n++
 			d.Totals = append(d.Totals, t)
 		}
+	}
+	if len(d.Totals) == 0 {
+		d.Totals = level[:min(len(level), mostTotals)] // an axis alone would say nothing
 	}
 	return d
 }

@@ -340,7 +340,7 @@ func (f *CaseFinding) spark(id string, labels []string, all analysis.Counts, low
 	if first < 0 || len(labels) < 2 {
 		return
 	}
-	f.Spark = &chart.SparkData{ID: id, Labels: labels, Values: all, A: -1, B: -1, Large: true, Epochs: epochs, Lower: lower}
+	f.Spark = &chart.SparkData{ID: id, Labels: labels, Values: all, A: -1, B: -1, Large: true, Epochs: epochs, Lower: lower, Calm: unaccused(f.Verdict)}
 	if len(epochs) > 0 {
 		f.Course = course(counts, epochs)
 	}

@@ -97,7 +97,7 @@ func (m *caseMaker) object(s *report.Series, o *report.Object, id string) CaseOb
 	if len(o.Counts) == 1 {
 		row.Verdict = "" // one dump shows what is there, not what grows
 	} else {
-		row.Spark = &chart.SparkData{ID: id, Labels: m.labels(s), Values: o.Counts, A: -1, B: -1, Epochs: m.restarts(s)}
+		row.Spark = &chart.SparkData{ID: id, Labels: m.labels(s), Values: o.Counts, A: -1, B: -1, Epochs: m.restarts(s), Calm: unaccused(row.Verdict)}
 	}
 	if n, known := o.BornTotal(); known {
 		row.Born = wording.Number(int64(n))

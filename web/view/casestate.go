@@ -33,8 +33,13 @@ func stateChip(state string) AnswerChip {
 	return AnswerChip{Look: string(look), Text: Visible(state)}
 }
 
-// calm reports that nothing is accused: a line that rises is no warning then.
-func (c AnswerChip) calm() bool { return c.Look == string(analysis.Stable) }
+// calm reports that nothing is accused.
+func (c AnswerChip) calm() bool { return unaccused(c.Look) }
+
+// unaccused reports a verdict by which a line that rises is no warning.
+func unaccused(verdict string) bool {
+	return verdict == string(analysis.Stable) || verdict == string(analysis.Scaling)
+}
 
 // span draws the chip. A leak stands out.
 func (c AnswerChip) span() document.Span {

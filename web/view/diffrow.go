@@ -182,7 +182,7 @@ func (m *diffMaker) row(r diff.Row, section diff.Section, i int) DiffRow {
 	if !row.Unknown {
 		row.Fate = m.fate(r)
 	}
-	row.Spark = chart.SparkData{ID: "sp-" + row.Anchor, Labels: m.in.Labels, Values: m.counts(f.Fingerprint), A: m.in.AIndex, B: m.in.BIndex, Epochs: m.in.Restarts, Calm: row.Verdict == string(analysis.Stable) || row.Verdict == string(analysis.Scaling)}
+	row.Spark = chart.SparkData{ID: "sp-" + row.Anchor, Labels: m.in.Labels, Values: m.counts(f.Fingerprint), A: m.in.AIndex, B: m.in.BIndex, Epochs: m.in.Restarts, Calm: unaccused(row.Verdict)}
 	if f.Kind == analysis.KindGoroutine || f.Kind == analysis.KindThread {
 		row.Spark.Lower = m.lower(f.Kind)
 	}
