@@ -156,12 +156,12 @@ func captures() []Capture {
 
 func verdicts() []verdictHelp {
 	return []verdictHelp{
-		{"leaking", "Members were born over several intervals and none of them left, or their ages, or the runtime's own mark, prove that they stay.", "The runtime's (leaked) mark; or cohorts (at least 8 members that were born in the series and are still there) with a series that is at least suspicious, or with ages; or a leaking series with ages. A series alone only where nothing identifies members: it rises by 10 and by 15 %, Mann-Kendall p ≤ 0.05 (0.01 from eight snapshots on), along a line."},
+		{"leaking", "Members were born over several intervals and none of them left, or their ages, or the runtime's own mark, prove that they stay.", "The runtime's (leaked) mark; or cohorts (at least 8 members that were born in the series and are still there) with a series that is at least suspicious, or with ages; or a leaking series with ages. A series alone only where nothing identifies members: it rises by 10 and by 15 %, Mann-Kendall p ≤\u00a00.05 (0.01 from eight snapshots on), along a line."},
 		{"saturated", "A pool or dispatcher is full and others wait for it. It is no leak.", "As many run as its limit allows (without a stated limit, as many as at any time) in at least two snapshots up to the last, and the queue grows or never empties."},
-		{"suspicious", "The count rose, and what would prove a leak is missing: too few intervals, or no identities.", "Ages or cohorts alone; or the same rise with p ≤ 0.1 and z ≥ 1.64, with four or five snapshots z ≥ 2.33; or a published leak above its expected count."},
+		{"suspicious", "The count rose, and what would prove a leak is missing: too few intervals, or no identities.", "Ages or cohorts alone; or the same rise with p ≤\u00a00.1 and z ≥\u00a01.64, with four or five snapshots z ≥\u00a02.33; or a published leak above its expected count."},
 		{"scaling", "It grows only with its load: so many for each pod, target or connection.", "A load from outside is known for every snapshot and varies by a fifth; with k the median of count / load, |count − k × load| ≤ max(2, 15 %) in each."},
 		{"stopped", "It grew and has ended; what came is still there.", "At its own pace at least 5 more would have come since, at most a tenth of that did, and it has stood still for longer than twice any pause before."},
-		{"grew", "More members came than left. A fact, no accusation.", "At least 3 more, and none that was there left, or chance gives so many births with p ≤ 0.01; without identities a rise by 10 and by 15 % with z ≥ 2.33."},
+		{"grew", "More members came than left. A fact, no accusation.", "At least 3 more, and none that was there left, or chance gives so many births with p ≤\u00a00.01; without identities a rise by 10 and by 15 % with z ≥\u00a02.33."},
 		{"new", "It was not there at first. Nothing more can be said yet.", "0 before, 3 or more after, in the last two intervals."},
 		{"shrinking", "It fell in the snapshots that can be compared.", "The rule of a series, mirrored."},
 		{"gone", "It was there at first and is not any more.", "3 or more before, 0 after."},
