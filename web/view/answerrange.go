@@ -30,6 +30,9 @@ type AnswerRange struct {
 	Came, Totals string
 	// Case, Compare and Flame are addresses, empty on kept pages and where nothing can be compared.
 	Case, Compare, Flame string
+	// FlameTo is the label to which the flame graph goes: without a choice that of the stack that is
+	// shown, since what ended later is not in the last one.
+	FlameTo string
 }
 
 // ranged reads the range that the address asks for: columns of the axis, and whether it asks.
@@ -59,10 +62,30 @@ func (m *caseMaker) tellRange(a *Answer, series int, x *laneAxis) {
 	if first >= 0 && first < last && !m.in.Frozen {
 		r.Compare = diffURL(s.Snapshots[first], s.Snapshots[last], m.in.ID, "")
 		if slices.ContainsFunc(s.Families, func(f report.Family) bool { return len(f.Frames) > 0 }) {
-			r.Flame = strings.Replace(r.Compare, "?", "/flame?", 1)
+			peak := last
+			if of := leadStack(s); !asked && of != nil {
+				if at := slices.Index(s.Snapshots, of.Snapshot); at > first {
+					peak = at
+				}
+			}
+			r.Flame = strings.Replace(diffURL(s.Snapshots[first], s.Snapshots[peak], m.in.ID, ""), "?", "/flame?", 1)
+			r.FlameTo = r.To
+			if at, ok := x.place[s.Snapshots[peak]]; ok && peak != last {
+				r.FlameTo = x.labels[at]
+			}
 		}
 	}
 	a.Range = r
+}
+
+// leadStack is that of the first finding of a process that has one, nil without any.
+func leadStack(s *report.Series) *report.StackOf {
+	for i := range s.Findings {
+		if of := s.Findings[i].StackOf; of != nil {
+			return of
+		}
+	}
+	return nil
 }
 
 // at is the first snapshot of a series at a column or beyond it in the direction of step, -1 for none.
@@ -263,5 +286,5 @@ func (r *AnswerRange) flame() document.Blocks {
 	if r == nil || r.Flame == "" {
 		return nil
 	}
-	return document.Blocks{document.PageOnly{Blocks: document.Blocks{document.Paragraph{Look: "note noprint", Text: document.Text{document.LinkTo(r.Flame, "Flame of "+r.From+" to "+r.To)}}}}}
+	return document.Blocks{document.PageOnly{Blocks: document.Blocks{document.Paragraph{Look: "note noprint", Text: document.Text{document.LinkTo(r.Flame, "Flame of "+r.From+" to "+r.FlameTo)}}}}}
 }
