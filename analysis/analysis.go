@@ -467,6 +467,8 @@ type Statement struct {
 	Text  string `json:"text"`
 	// Threads are the names of those that it is about: who waits and who holds.
 	Threads []string `json:"threads,omitempty"`
+	// Goroutine is the id of the one that it is about, 0 where none is.
+	Goroutine int64 `json:"goroutine,omitempty"`
 	// Pool is the pool that is full, "" where it is about something else.
 	Pool string `json:"pool,omitempty"`
 	// Path names the artifact with the statement.
@@ -495,11 +497,12 @@ type LogFact struct {
 	Line int64  `json:"line"`
 }
 
-// The keys of the statements of a dump that a dying process wrote: why it crashed, or that the
-// scheduler found a deadlock. Text says what to do.
+// The keys of the statements of a dump that a dying process wrote: why it crashed, that the
+// scheduler found a deadlock, or that its tests ran too long. Text says what to do.
 const (
-	CrashStatement  = "crash"
-	AsleepStatement = "all goroutines are asleep"
+	CrashStatement     = "crash"
+	AsleepStatement    = "all goroutines are asleep"
+	TestLimitStatement = "test timed out"
 )
 
 // KubernetesClient is the pool of calls of a Kubernetes client (judge/trend/pool.txt).

@@ -1,9 +1,11 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/expression"
@@ -19,8 +21,15 @@ type failure struct {
 	goroutine int64
 	state     string
 	stack     *analysis.Stack
+	// wait is in whole minutes, -1 if none is printed.
+	wait int
 	// at is the frame that failed, see locate.
 	at analysis.Frame
+	// limit is "10m0s" of a test binary that ran into its time limit, which goroutine alarm found.
+	// The goroutine is then that of the running test that waits longest, and tests are those that ran.
+	limit string
+	alarm int64
+	tests []string
 }
 
 // fails notes the reason before a goroutine and the goroutine that failed: the first one of the
@@ -31,7 +40,55 @@ func (t *textDump) fails(g *goroutine.Goroutine) {
 	}
 	if f := t.failure; f != nil && f.stack == nil && g.ID > 0 {
 		f.goroutine, f.state, f.stack = g.ID, g.State, g.Stack
+		if calls(g.Stack, testAlarm) {
+			f.limit, f.alarm = alarmed(f.line), g.ID
+		}
+	} else if f != nil && f.limit != "" {
+		f.tested(g)
 	}
+}
+
+// What a test binary has on its stacks (testing/testing.go): the timer of its time limit, and what
+// calls the function of each test.
+const (
+	testAlarm  = "testing.(*M).startAlarm.func1"
+	testRunner = "testing.tRunner"
+)
+
+func calls(s *analysis.Stack, function string) bool {
+	return slices.ContainsFunc(s.Frames, func(f analysis.Frame) bool { return f.Func == function })
+}
+
+// alarmed is the time limit of a test binary, "" for another panic.
+//
+//	"panic: test timed out after 10m0s" = "10m0s"
+func alarmed(line string) string {
+	_, limit, _ := strings.Cut(line, "test timed out after ")
+	return strings.TrimSpace(limit)
+}
+
+// tested notes a test that ran when the time was up. What the timer interrupted is no cause: the
+// test that waits longest is. Tests that wait for others, their own or parallel ones, do not run.
+func (f *failure) tested(g *goroutine.Goroutine) {
+	frames := g.Stack.Frames
+	at := slices.IndexFunc(frames, func(f analysis.Frame) bool { return f.Func == testRunner })
+	switch {
+	case at < 0 && f.alarm == f.goroutine && len(f.tests) == 0 && strings.HasPrefix(g.State, "sync."):
+		f.take(g, analysis.Frame{}) // it may be a test with a stack that is cut
+	case at < 1 || strings.HasPrefix(frames[at-1].Func, testRunner+".") || calls(g.Stack, "testing.(*T).Run") || calls(g.Stack, "testing.(*T).Parallel") || calls(g.Stack, "testing.runTests"):
+	default:
+		if name := functionOf(frames[at-1].Func); !slices.Contains(f.tests, name) {
+			f.tests = append(f.tests, name)
+		}
+		if f.at.Func == "" || g.Wait > f.wait {
+			f.take(g, frames[at-1])
+		}
+	}
+}
+
+// take makes g the goroutine that is told of.
+func (f *failure) take(g *goroutine.Goroutine, at analysis.Frame) {
+	f.goroutine, f.state, f.stack, f.wait, f.at = g.ID, g.State, g.Stack, g.Wait, at
 }
 
 // recovered reports a stack that the goroutine wrote itself.
@@ -44,7 +101,7 @@ func recovered(s *analysis.Stack) bool {
 // locate finds the frame that failed: the first of own code below the first panic, else the
 // first that is not of the standard library, else the first.
 func (f *failure) locate(stacks []*analysis.Stack) {
-	if f == nil || f.stack == nil || len(f.stack.Frames) == 0 {
+	if f == nil || f.stack == nil || len(f.stack.Frames) == 0 || f.at.Func != "" {
 		return
 	}
 	frames := f.stack.Frames
@@ -55,7 +112,9 @@ func (f *failure) locate(stacks []*analysis.Stack) {
 			from = i + 1 // a deferred call failed again: the frames before are its own
 		}
 	}
-	f.at = frames[from]
+	if !strings.HasPrefix(frames[from].Func, "runtime.") || f.line == asleep {
+		f.at = frames[from] // the runtime only says that it failed
+	}
 	for _, wanted := range []func(i int) bool{
 		func(i int) bool { return marks.Frames[i] },
 		func(i int) bool { return !family.OfStandardLibrary(frames[i].Func) },
@@ -70,9 +129,9 @@ func (f *failure) locate(stacks []*analysis.Stack) {
 }
 
 // function is the name without the import path: "connections.(*service).Serve".
-func (f *failure) function() string {
-	return f.at.Func[strings.LastIndexByte(f.at.Func, '/')+1:]
-}
+func (f *failure) function() string { return functionOf(f.at.Func) }
+
+func functionOf(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // place is "service.go:689", or empty.
 func (f *failure) place() string {
@@ -137,6 +196,7 @@ var remedies = map[string]string{
 	"concurrent map iteration and map write": "Guard the map with a lock%s and wherever else it is used.",
 	"stack overflow":                         "Find the recursion that does not end%s.",
 	"unlock of unlocked mutex":               "Unlock once for each Lock%s.",
+	"out of memory":                          "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last%s need not be what keeps the memory.",
 }
 
 // died states why the process of a dump died.
@@ -149,13 +209,19 @@ func (b *builder) died(text *part) {
 	if place := f.place(); place != "" {
 		at = " at " + place
 	}
-	s := analysis.Statement{Key: analysis.CrashStatement, Path: text.path}
+	s := analysis.Statement{Key: analysis.CrashStatement, Path: text.path, Goroutine: f.goroutine}
 	if f.line == asleep {
 		s.Key, s.Title = analysis.AsleepStatement, "all goroutines are asleep"
 		if blocked := wording.Blocked(f.state); blocked != "" && function != "" {
 			s.Title += ", " + function + " is " + blocked
 		}
 		s.Text = "Find who should have sent, closed or unlocked what " + function + " waits for" + at + ": nobody is left to do it."
+		b.s.Statements = append(b.s.Statements, s)
+		return
+	}
+	if f.limit != "" {
+		s.Key = analysis.TestLimitStatement
+		s.Title, s.Text = f.timedOut(at)
 		b.s.Statements = append(b.s.Statements, s)
 		return
 	}
@@ -173,4 +239,23 @@ func (b *builder) died(text *part) {
 		s.Text += " To see all goroutines of the next crash, set GOTRACEBACK=all."
 	}
 	b.s.Statements = append(b.s.Statements, s)
+}
+
+// timedOut words a test binary that ran into its time limit, and what to do.
+func (f *failure) timedOut(at string) (title, text string) {
+	waits := cmp.Or(wording.Blocked(f.state), f.state)
+	if f.wait > 0 {
+		waits += " for " + wording.Duration(time.Duration(f.wait)*time.Minute)
+	}
+	switch n := len(f.tests); {
+	case f.goroutine == f.alarm:
+		return "test timed out after " + f.limit, "Run the tests with -v: the last one that started and did not end is the one that hangs."
+	case n == 0:
+		return fmt.Sprintf("test timed out after %s, goroutine %d is %s", f.limit, f.goroutine, waits), fmt.Sprintf("Look at the stack of goroutine %d, and at who holds what it waits for.", f.goroutine)
+	case n > 1:
+		title = fmt.Sprintf("%d tests timed out after %s, %s ", n, f.limit, f.function())
+	default:
+		title = fmt.Sprintf("test %s timed out after %s, ", f.function(), f.limit)
+	}
+	return title + waits, fmt.Sprintf("Find what goroutine %d waits for%s: give that wait a deadline shorter than the limit of the test.", f.goroutine, at)
 }

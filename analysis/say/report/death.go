@@ -1,15 +1,26 @@
 package report
 
-import "leakdiff/analysis"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
+)
 
 // Death is why a process ended, as its runtime printed it before the stacks.
 type Death struct {
 	// Deadlock reports that the scheduler found all goroutines asleep.
 	Deadlock bool `json:"deadlock,omitempty"`
+	// TestLimit reports a test binary that ran into its time limit.
+	TestLimit bool `json:"test_limit,omitempty"`
 	// Reason is "nil pointer dereference in connections.(*service).dial". Do says what to do.
 	Reason string `json:"reason"`
 	Do     string `json:"do"`
-	// Stacks has the stack of the goroutine that failed, none if the dump shows it alone.
+	// Stacks has the stack of the goroutine that failed, and in a deadlock one of the largest group
+	// that waits beside it.
 	Stacks []MemberStack `json:"stacks,omitempty"`
 }
 
@@ -17,38 +28,87 @@ type Death struct {
 func (j *JudgedSeries) deathOf(s *analysis.Snapshot) *Death {
 	for i := range s.Statements {
 		x := &s.Statements[i]
-		if x.Key == analysis.CrashStatement || x.Key == analysis.AsleepStatement {
-			return &Death{Deadlock: x.Key == analysis.AsleepStatement, Reason: x.Title, Do: x.Text, Stacks: j.firstStack(s, x.Path)}
+		if x.Key != analysis.CrashStatement && x.Key != analysis.AsleepStatement && x.Key != analysis.TestLimitStatement {
+			continue
 		}
+		out := &Death{Deadlock: x.Key == analysis.AsleepStatement, TestLimit: x.Key == analysis.TestLimitStatement, Reason: x.Title, Do: x.Text}
+		g, stack := failing(s, x)
+		out.add(j, &LockHolder{ID: x.Goroutine}, stack)
+		if out.Deadlock {
+			out.asleep(j, s, g)
+		}
+		return out
 	}
 	return nil
 }
 
-// firstStack is the stack of the first goroutine of a file: the runtime prints the one that
-// failed before all others (runtime/panic.go, dopanic_m).
-func (j *JudgedSeries) firstStack(s *analysis.Snapshot, path string) []MemberStack {
-	var first analysis.Member
-	var stack *analysis.Stack
+// failing is the stack of the goroutine that a statement is about and its group, nil if the dump
+// has none.
+func failing(s *analysis.Snapshot, x *analysis.Statement) (*analysis.Group, *analysis.Stack) {
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if g.Family.Kind != analysis.KindGoroutine {
 			continue
 		}
 		for m := range g.Members.All() {
-			if at := m.Place.Artifact; m.Variant < 0 || at < 0 || at >= len(s.Artifacts) || s.Artifacts[at].Path != path {
-				continue
-			}
-			if stack == nil || m.Place.Offset < first.Place.Offset {
-				first, stack = m, g.Variants[m.Variant].Stack
+			if at := m.Place.Artifact; m.Identity.ID == x.Goroutine && m.Variant >= 0 && at >= 0 && at < len(s.Artifacts) && s.Artifacts[at].Path == x.Path {
+				return g, g.Variants[m.Variant].Stack
 			}
 		}
 	}
+	return nil, nil
+}
+
+// add keeps a stack with its marks.
+func (d *Death) add(j *JudgedSeries, who *LockHolder, stack *analysis.Stack) {
 	if stack == nil || len(stack.Frames) == 0 {
-		return nil
+		return
 	}
 	own := j.OwnCode()
-	who := LockHolder{ID: first.Identity.ID}
-	return []MemberStack{{Who: who.Who(analysis.KindGoroutine), Stack: markedFrames(own, stack, marksOf(own, analysis.KindGoroutine, stack))}}
+	d.Stacks = append(d.Stacks, MemberStack{Who: who.Who(analysis.KindGoroutine), Stack: markedFrames(own, stack, marksOf(own, analysis.KindGoroutine, stack))})
+}
+
+// asleep adds to a deadlock the largest group of those that wait beside the goroutine that the
+// runtime prints first: main mostly waits for the others to end, and they show why they do not.
+func (d *Death) asleep(j *JudgedSeries, s *analysis.Snapshot, first *analysis.Group) {
+	var most *analysis.Group
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		if g.Family.Kind == analysis.KindGoroutine && g != first && len(g.Variants) > 0 && (most == nil || g.Count > most.Count) {
+			most = g
+		}
+	}
+	if most == nil || len(most.States) != 1 {
+		return
+	}
+	shown := len(d.Stacks)
+	for m := range most.Members.All() {
+		if m.Variant >= 0 {
+			d.add(j, &LockHolder{ID: m.Identity.ID}, most.Variants[m.Variant].Stack)
+			break
+		}
+	}
+	if len(d.Stacks) == shown {
+		return
+	}
+	stack := d.Stacks[shown].Stack
+	for raw := range most.States {
+		state := family.BareState(raw)
+		blocked := wording.Blocked(state)
+		if blocked == "" {
+			return
+		}
+		d.Reason += fmt.Sprintf(", %s %s %s in %s", wording.Members(analysis.KindGoroutine, most.Count), wording.Fit(most.Count, "is", "are"), blocked, shortRole(ownFunction(stack)))
+		d.Do = cmp.Or(waitedIn(state, stack, false), d.Do)
+	}
+}
+
+// ownFunction is the first function of the reader's own code, else the one that waits.
+func ownFunction(stack []StackFrame) string {
+	if at := slices.IndexFunc(stack, func(f StackFrame) bool { return f.Own && !f.CreatedBy }); at >= 0 {
+		return stack[at].Function
+	}
+	return waitsIn(stack)
 }
 
 // ended words why a process ended: "syncthing crashed: nil pointer dereference in
@@ -56,6 +116,9 @@ func (j *JudgedSeries) firstStack(s *analysis.Snapshot, path string) []MemberSta
 func (s *Series) ended() string {
 	if s.Died.Deadlock {
 		return "Deadlock" + s.place("in") + ": " + s.Died.Reason
+	}
+	if s.Died.TestLimit {
+		return wording.Capital(s.Died.Reason)
 	}
 	return s.actor() + " crashed: " + s.Died.Reason
 }

@@ -133,11 +133,12 @@ func (s *screen) stuck() (out []string) {
 	if len(order) == 0 || s.State != string(Deadlock) && s.State != string(Crashed) {
 		return nil
 	}
+	first := &s.r.Series[order[0]]
 	what := "waits"
-	if s.State == string(Crashed) {
+	if s.State == string(Crashed) && (first.Died == nil || !first.Died.TestLimit) {
 		what = "failed"
 	}
-	for _, x := range s.r.Series[order[0]].stuck() {
+	for _, x := range first.stuck() {
 		picked := pickFrames(x.Stack, mostScreenFrames-1)
 		caption := "where " + wording.Printable(x.Who) + " " + what
 		if rest := len(x.Stack) - len(picked); rest > 0 {

@@ -1,0 +1,54 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// The goroutine that the runtime prints first is often the messenger: the timer of a test binary,
+// main that waits for its workers, the runtime itself.
+func TestACrashSpeaksOfWhatHungOrFailed(t *testing.T) {
+	const (
+		alarm   = "panic: test timed out after 10m0s\n\trunning tests:\n\t\tTestSlow (10m0s)\n\n"
+		asleep  = "fatal error: all goroutines are asleep - deadlock!\n\n"
+		memory  = "runtime: out of memory: cannot allocate 1073741824-byte block (6446022656 in use)\nfatal error: out of memory\n\n"
+		run     = "testing.(*T).Run"
+		limited = "deadline shorter than the limit of the test."
+	)
+	timer := goroutineText(97, "running", "time.goFunc", "testing.(*M).startAlarm.func1()")
+	first := goroutineText(1, "chan receive, 9 minutes", "main.main", "testing.(*T).Run(0x1)", "testing.runTests.func1(0x1)", "testing.tRunner(0x1)", "testing.runTests(0x1)")
+	idle := goroutineText(4, "select, 9 minutes", "example.com/view.init.0", "example.com/view.(*worker).start(0x1)")
+	slow := goroutineText(22, "select, 9 minutes", run, "example.com/shop/cart.(*Cart).Run(0x1)", "example.com/shop/cart.TestSlow(0x1)", "testing.tRunner(0x1)")
+	other := goroutineText(23, "chan receive, 2 minutes", run, "example.com/shop/cart.TestOther(0x1)", "testing.tRunner(0x1)")
+	parallel := goroutineText(24, "chan receive, 9 minutes", run, "testing.(*T).Parallel(0x1)", "example.com/shop/cart.TestLater(0x1)", "testing.tRunner(0x1)")
+	cut := "goroutine 25 [sync.Mutex.Lock]:\nsync.(*Mutex).Lock(0x1)\n\t/usr/local/go/src/sync/mutex.go:90 +0x46\n"
+	waiting := goroutineText(1, "sync.WaitGroup.Wait", "runtime.main", "sync.(*WaitGroup).Wait(0x1)", "main.main()")
+	sender := goroutineText(5, "chan send", "main.main", "main.(*Importer).read(0x1)")
+	senders := sender + strings.Replace(sender, "goroutine 5", "goroutine 6", 1)
+	for _, test := range []struct{ name, dump, sentence, do, who string }{
+		{"the only running test", alarm + timer + first + idle + slow, "Test cart.TestSlow timed out after 10m0s, blocked in select for 9 min.", "Find what goroutine 22 waits for at main.go:10: give that wait a " + limited, "goroutine 22"},
+		{"the one of two that waits longer", alarm + timer + first + other + slow, "2 tests timed out after 10m0s, cart.TestSlow blocked in select for 9 min.", "Find what goroutine 22 waits for at main.go:10: give that wait a " + limited, "goroutine 22"},
+		{"one that waits for its turn does not run", alarm + timer + first + parallel + other, "Test cart.TestOther timed out after 10m0s, blocked in channel receive for 2 min.", "Find what goroutine 23 waits for at main.go:10: give that wait a " + limited, "goroutine 23"},
+		{"the stack of the test is cut", alarm + timer + first + idle + cut, "Test timed out after 10m0s, goroutine 25 is waiting for a mutex.", "Look at the stack of goroutine 25, and at who holds what it waits for.", "goroutine 25"},
+		{"no test is shown", alarm + timer + first + idle, "Test timed out after 10m0s.", "Run the tests with -v: the last one that started and did not end is the one that hangs.", "goroutine 97"},
+		{"main waits for others that wait", asleep + waiting + senders, "Deadlock in app: all goroutines are asleep, main.main is waiting for a WaitGroup, 2 goroutines are blocked in channel send in main.(*Importer).read.", "Nobody receives at main.go:10: buffer the channel, or select on ctx.Done().", "goroutine 1"},
+		{"stacks that cannot be read", asleep + waiting + goroutineText(5, "chan send", "main.main"), "Deadlock in app: all goroutines are asleep, main.main is waiting for a WaitGroup.", "Find who should have sent, closed or unlocked what main.main waits for at main.go:10: nobody is left to do it.", ""},
+		{"main waits alone", asleep + waiting, "Deadlock in app: all goroutines are asleep, main.main is waiting for a WaitGroup.", "Find who should have sent, closed or unlocked what main.main waits for at main.go:10: nobody is left to do it.", ""},
+		{"no memory, and the runtime alone is shown", memory + goroutineText(1, "running", "main.main", "runtime.throw(0x1)", "runtime.mallocgc(0x1)"), "app crashed: out of memory.", "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last need not be what keeps the memory. To see all goroutines of the next crash, set GOTRACEBACK=all.", ""},
+		{"no memory in own code", memory + goroutineText(1, "running", "main.main", "runtime.throw(0x1)", "runtime.mallocgc(0x1)", "example.com/shop/cart.Load(0x1)"), "app crashed: out of memory in cart.Load.", "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last at main.go:10 need not be what keeps the memory. To see all goroutines of the next crash, set GOTRACEBACK=all.", ""},
+	} {
+		r := every(t, []map[string]string{{"app/goroutine.txt": test.dump}})
+		d := r.Diagnosis
+		if d.Sentence != test.sentence || d.Next == nil || d.Next.Text != test.do {
+			t.Errorf("%s: %s\n%+v\nwant %s\n%s", test.name, d.Sentence, d.Next, test.sentence, test.do)
+			continue
+		}
+		who := "" // a goroutine that is shown alone has no stack of its own here
+		if died := r.Series[0].Died; died != nil && len(died.Stacks) > 0 {
+			who = died.Stacks[0].Who
+		}
+		if who != test.who {
+			t.Errorf("%s: the stack of %q, want %q", test.name, who, test.who)
+		}
+	}
+}
