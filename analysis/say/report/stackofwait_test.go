@@ -15,15 +15,15 @@ func TestTheRemedyIsOfTheWaitThatTheStackShows(t *testing.T) {
 	library.Name = "net/http.(*persistConn).writeLoop"
 	same.States = map[string]int{"sync.WaitGroup.Wait": 44}
 	stack := []StackFrame{{Function: "sync.(*WaitGroup).Wait"}, {Function: "main.fanOut", File: "/src/leaks.go", Line: 107, Own: true}}
-	const missing = "Not everyone calls Done for the Wait at leaks.go:107: defer it as the first statement of each."
+	const missing = "ot everyone calls Done for the Wait at leaks.go:107: defer it as the first statement of each."
 	for name, tt := range map[string]struct {
 		other Family
 		want  string
 	}{
 		"most block in another function": {quotes, "Nobody receives at main.quote: buffer the channel, or select on ctx.Done()."},
-		"few do":                         {few, missing},
+		"few do":                         {few, "22 of 31 wait so: n" + missing},
 		"most block in a library":        {library, ""},
-		"most are in a group as well":    {same, missing},
+		"most are in a group as well":    {same, "N" + missing},
 	} {
 		s := &Series{Families: []Family{wait, tt.other}}
 		f := &Finding{Families: []string{"a", "b"}, Stack: stack, StackOf: &StackOf{Family: "a"}}

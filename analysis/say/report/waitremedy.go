@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
 )
 
 // remedies are what ends a wait, by the state of the goroutine (answer.md 5.5). %s is its own
@@ -30,9 +31,11 @@ var remedies = map[string]string{
 }
 
 const (
-	heldLock    = "The lock at %s is held and not released: find who holds it, and defer Unlock there."
-	awake       = "What waits at %s goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."
-	missingDone = "Not everyone calls Done for the Wait at %s: defer it as the first statement of each."
+	heldLock = "The lock at %s is held and not released: find who holds it, and defer Unlock there."
+	awake    = "What waits at %s goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."
+	// unseenSender is of a receive of which no minute is seen.
+	unseenSender = "What receives at %s does not end: select on ctx.Done() beside it, or close the channel where its sender ends. A ticker never closes its channel."
+	missingDone  = "Not everyone calls Done for the Wait at %s: defer it as the first statement of each."
 )
 
 // otherwise is what to do where neither the catalogue nor the noun says it: by lock, by state
@@ -55,13 +58,17 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 	if f.Ahead != nil {
 		return f.Ahead.remedy(), true
 	}
-	if text := s.byState(f, d.wakes(l)); text != "" && l.claims.Serves == nil && l.claims.Ended == 0 {
-		return text, true // another process serves what this one opens: the wait there is not the cause
+	stays := l.claims.Serves == nil && l.claims.nearlyAllStay() // else another process serves it: the wait there is not the cause
+	if text := s.byState(f, d.wakes(l)); text != "" && stays {
+		if c := &l.claims; c.Ended > 0 {
+			text = fmt.Sprintf("%d of %d that came stay: %s", c.Came-c.Ended, c.Came, wording.Lower(text))
+		}
+		return text, true
 	}
 	if text := startedAt(f.Stack); text != "" {
 		return text, true
 	}
-	if text := s.ofStack(f, d.wakes(l)); text != "" && l.claims.Serves == nil && l.claims.Ended == 0 {
+	if text := s.ofStack(f, d.wakes(l)); text != "" && stays {
 		return text, true
 	}
 	if len(f.Stack) == 0 || l.claims.Serves != nil {
@@ -90,6 +97,14 @@ func endThread(stack []StackFrame) string {
 		return ""
 	}
 	return fmt.Sprintf("Give what waits in %s a time limit, or a way to end; if that code is not yours, report it with this stack.", strings.TrimSpace(ShortFunction(analysis.KindThread, stack[at].Function)+" "+stack[at].place()))
+}
+
+// mostStay is the share in percent of those that came which must still be there, for the state of
+// the others to be the reason.
+const mostStay = 80
+
+func (c *Claims) nearlyAllStay() bool {
+	return c.Ended == 0 || 100*c.Ended <= (100-mostStay)*c.Came
 }
 
 // waitsIn is the first function of a stack that is not of the runtime, which profiles show as well.
@@ -149,7 +164,7 @@ func (d *diagnosing) wakes(l answer) bool {
 // byState is what ends the wait of most members of a finding, "" where the dump shows no state
 // or no line of the reader's own. wakes reports that they wait again and again.
 func (s *Series) byState(f *Finding, wakes bool) string {
-	state := s.stateOfMost(f.Families)
+	state, n, all := s.stateOfMost(f.Families)
 	if other := s.mostIn(f, state); other != nil && f.StackOf != nil && other.Fingerprint != f.StackOf.Family {
 		if own := s.family(f.StackOf.Family); own != nil && 2*own.States[state] <= own.Counts.Last() { // its line is of another wait
 			if name := cmp.Or(other.Name, other.Title); remedies[state] != "" && !wakes && !family.OfStandardLibrary(name) {
@@ -158,7 +173,23 @@ func (s *Series) byState(f *Finding, wakes bool) string {
 			return ""
 		}
 	}
-	return waitedIn(state, f.Stack, wakes)
+	if state == "chan receive" && !wakes && s.youngWait(f.Families) {
+		return waited(unseenSender, f.Stack)
+	}
+	text := waitedIn(state, f.Stack, wakes)
+	if text == "" || n == all || wakes {
+		return text
+	}
+	return fmt.Sprintf("%d of %d wait so: %s", n, all, wording.Lower(text))
+}
+
+// youngWait reports families of which no member shows how long it waits: the first minute is not
+// printed, and a ticker may have woken them in it.
+func (s *Series) youngWait(families []string) bool {
+	return !slices.ContainsFunc(families, func(print string) bool {
+		x := s.family(print)
+		return x != nil && x.OldestWait != nil && *x.OldestWait > 0
+	})
 }
 
 // ofStack is byState for the family of the stack that is shown: others of the finding stand with it.
@@ -166,12 +197,14 @@ func (s *Series) ofStack(f *Finding, wakes bool) string {
 	if f.StackOf == nil {
 		return ""
 	}
-	return waitedIn(s.stateOfMost([]string{f.StackOf.Family}), f.Stack, wakes)
+	state, _, _ := s.stateOfMost([]string{f.StackOf.Family})
+	return waitedIn(state, f.Stack, wakes)
 }
 
-// stateOfMost is the state, without flags, of more than half of the members, "" without one.
-func (s *Series) stateOfMost(families []string) string {
-	counts, all := map[string]int{}, 0
+// stateOfMost is the state, without flags, of more than half of the members, "" without one, and
+// how many of all are in it.
+func (s *Series) stateOfMost(families []string) (state string, n, all int) {
+	counts := map[string]int{}
 	for _, print := range families {
 		x := s.family(print)
 		if x == nil {
@@ -184,10 +217,10 @@ func (s *Series) stateOfMost(families []string) string {
 	}
 	for word, n := range counts {
 		if 2*n > all {
-			return word
+			return word, n, all
 		}
 	}
-	return ""
+	return "", 0, all
 }
 
 // waitedIn is what ends a wait in a state at a stack.

@@ -179,3 +179,69 @@ func TestAnExcerptWithTheLikelyHolderDoesNotSayThatItIsUnknown(t *testing.T) {
 		t.Errorf("%+v", d.Steps)
 	}
 }
+
+// A few that do something else, or that ended, do not hide what all others wait for; a receive of
+// which no minute is seen may be that of a ticker.
+func TestTheRemedyIsThatOfNearlyAll(t *testing.T) {
+	young := regexp.MustCompile(`, \d+ minutes]`)
+	sleeps := func(text string) string { return strings.Replace(text, "[chan send", "[sleep", 1) }
+	for name, c := range map[string]struct {
+		state string
+		edit  func(i int, text string) string
+		want  string
+	}{
+		"one of all sleeps": {"chan send", func(_ int, text string) string { return sleeps(text) }, "44 of 45 wait so: nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
+		"a third sleeps": {"chan send", func(_ int, text string) string {
+			for range 15 {
+				text = sleeps(text)
+			}
+			return text
+		}, "30 of 45 wait so: nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
+		"two thirds sleep": {"chan send", func(_ int, text string) string {
+			for range 30 {
+				text = sleeps(text)
+			}
+			return text
+		}, "30 of 45 wait so: the loop that sleeps at work.go:21 does not end: select on a timer and ctx.Done() instead."},
+		"no receive shows a minute in hours": {"chan receive", func(_ int, text string) string { return young.ReplaceAllString(text, "]") }, "What waits at work.go:21 goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."},
+		"no receive shows a minute, all are new": {"chan receive", func(i int, text string) string {
+			if i == 0 {
+				text, _, _ = strings.Cut(text, "\ngoroutine 100 ")
+			}
+			return young.ReplaceAllString(text, "]")
+		}, "What receives at work.go:21 does not end: select on ctx.Done() beside it, or close the channel where its sender ends. A ticker never closes its channel."},
+		"one of those that came ended": {"chan send", func(i int, text string) string {
+			if i > 2 {
+				text = without(text, 112)
+			}
+			return text
+		}, "39 of 40 that came stay: nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
+		"a third of them ended": {"chan send", func(i int, text string) string {
+			for id := 110; i > 2 && id < 120; id++ {
+				text = without(text, id)
+			}
+			return text
+		}, "Each is started at main.go:12, in main.main: give it a way to end there, or start fewer."},
+	} {
+		captures := waitingIn(c.state, "", "main.work")
+		for i, files := range captures {
+			files["app/goroutine.txt"] = c.edit(i, files["app/goroutine.txt"])
+		}
+		d := every(t, captures).Diagnosis
+		if d.Next == nil || d.Next.Text != c.want {
+			t.Errorf("%s: %s\n%+v\nwant %s", name, d.Sentence, d.Next, c.want)
+		}
+	}
+}
+
+// without is a dump without the goroutine with an id.
+func without(dump string, id int) string {
+	from := strings.Index(dump, fmt.Sprintf("\ngoroutine %d ", id))
+	if from < 0 {
+		return dump
+	}
+	if to := strings.Index(dump[from+1:], "\ngoroutine "); to >= 0 {
+		return dump[:from] + dump[from+1+to:]
+	}
+	return dump[:from]
+}
