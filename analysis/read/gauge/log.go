@@ -85,47 +85,69 @@ type Log struct {
 // mostLogFacts bounds the facts of a log, of which each stands for all of its kind and detail.
 const mostLogFacts = 100
 
-// ParseLog reads a log. Facts of one kind and detail are one, with their number and their first and
-// last time. written is until when it was written. The error is that of r.
-func ParseLog(r io.Reader, name string, written time.Time) (out Log, err error) {
-	in := line.NewReader(r)
-	type key struct{ kind, detail string }
-	at := map[key]int{}
-	pids := map[int]bool{}
-	var last time.Time // of a line above: java.util.logging puts it there
+// LogReader reads the lines of a log, one after the other. Facts of one kind and detail are one,
+// with their number and their first and last time.
+type LogReader struct {
+	log  Log
+	name string
+	// written is until when the log was written.
+	written time.Time
+	at      map[[2]string]int
+	pids    map[int]bool
+	last    time.Time // of a line above: java.util.logging puts it there
+}
+
+// NewLogReader is a reader of the log with a name, written until a time.
+func NewLogReader(name string, written time.Time) *LogReader {
+	return &LogReader{name: name, written: written, at: map[[2]string]int{}, pids: map[int]bool{}}
+}
+
+// Line reads a line with its number.
+func (l *LogReader) Line(text string, number int64) {
+	when, pid := logTime(text, l.written)
+	if !when.IsZero() {
+		l.last = when
+	}
+	kind, detail := factOf(text)
+	if kind == "" {
+		l.log.Refused++
+		return
+	}
+	if pid > 0 {
+		l.pids[pid] = true
+	}
+	k := [2]string{kind, detail}
+	i, known := l.at[k]
+	if !known {
+		if len(l.log.Facts) == mostLogFacts {
+			l.log.Refused++
+			return
+		}
+		i = len(l.log.Facts)
+		l.at[k] = i
+		l.log.Facts = append(l.log.Facts, analysis.LogFact{Kind: kind, Detail: strings.Clone(detail), At: l.last, Path: l.name, Line: number})
+	}
+	l.log.Facts[i].N++
+	l.log.Facts[i].Until = l.last
+}
+
+// Log is what was read.
+func (l *LogReader) Log() Log {
+	if len(l.pids) == 1 {
+		for pid := range l.pids {
+			l.log.PID = pid
+		}
+	}
+	return l.log
+}
+
+// ParseLog reads a whole log. The error is that of r.
+func ParseLog(r io.Reader, name string, written time.Time) (Log, error) {
+	in, out := line.NewReader(r), NewLogReader(name, written)
 	for l := range in.All() {
-		when, pid := logTime(l.Text, written)
-		if !when.IsZero() {
-			last = when
-		}
-		kind, detail := factOf(l.Text)
-		if kind == "" {
-			out.Refused++
-			continue
-		}
-		if pid > 0 {
-			pids[pid] = true
-		}
-		k := key{kind, detail}
-		i, known := at[k]
-		if !known {
-			if len(out.Facts) == mostLogFacts {
-				out.Refused++
-				continue
-			}
-			i = len(out.Facts)
-			at[k] = i
-			out.Facts = append(out.Facts, analysis.LogFact{Kind: kind, Detail: strings.Clone(detail), At: last, Path: name, Line: l.Number})
-		}
-		out.Facts[i].N++
-		out.Facts[i].Until = last
+		out.Line(l.Text, l.Number)
 	}
-	if len(pids) == 1 {
-		for pid := range pids {
-			out.PID = pid
-		}
-	}
-	return out, in.Failure(name)
+	return out.Log(), in.Failure(name)
 }
 
 var (

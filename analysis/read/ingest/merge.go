@@ -93,6 +93,12 @@ func groups(all []*part) []*group {
 func withLogs(all []*group, logs []*part) []*group {
 	var own []*group
 	for _, p := range logs {
+		if with, one := withinLog(all, p); one {
+			for _, g := range with {
+				g.context = append(g.context, p)
+			}
+			continue
+		}
 		if p.name == "" {
 			p.name = extension.ReplaceAllString(path.Base(p.where()), "")
 		}
@@ -109,6 +115,26 @@ func withLogs(all []*group, logs []*part) []*group {
 		}
 	}
 	return append(all, own...)
+}
+
+// withinLog are the groups whose dumps stand in a log. one reports that they are of one process,
+// whose log it then is.
+func withinLog(all []*group, p *part) (out []*group, one bool) {
+	type named struct {
+		process
+		name string
+	}
+	processes := map[named]bool{}
+	for _, g := range all {
+		for _, q := range g.parts {
+			if q.path == p.path {
+				processes[named{q.process(), q.name}] = true
+				out = append(out, g)
+				break
+			}
+		}
+	}
+	return out, len(processes) == 1
 }
 
 // withLists gives lists of versions to the groups below their directory, or to all where there are

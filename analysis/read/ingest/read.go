@@ -135,7 +135,9 @@ func (r *reader) member(m *bundle.Member) error {
 			m.Parsing()
 		}
 		a.Status = analysis.Read
-		failed = read(r, body, p, &a)
+		facts := r.factsBeside(found.Kind, p)
+		failed = read(r, facts.tee(body), p, &a)
+		r.beside(facts, p)
 	}
 	// The rest is read so that the hash and the size are those of the whole.
 	if err := cmp.Or(body.rest(), failed); err != nil {

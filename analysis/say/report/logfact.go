@@ -143,6 +143,18 @@ func (s *Series) loggedLimit() bool {
 	return slices.ContainsFunc(s.Logged, func(f LogFact) bool { return logWords[f.Kind].limit != "" })
 }
 
+// loggedLimitNow reports that a log says that a limit was met while the captures were taken: not
+// before the first of them, or without a time.
+func (d *diagnosing) loggedLimitNow(s *Series) bool {
+	if len(s.Families) == 0 {
+		return false
+	}
+	first := d.snapshot(s, 0).CapturedAt
+	return slices.ContainsFunc(s.Logged, func(f LogFact) bool {
+		return logWords[f.Kind].limit != "" && (f.Until == nil || first == nil || !f.Until.Before(*first))
+	})
+}
+
 // afterLog is what to do about a limit that a log tells, or else about its first fact.
 func (d *diagnosing) afterLog(s *Series) *Action {
 	at := max(0, slices.IndexFunc(s.Logged, func(f LogFact) bool { return logWords[f.Kind].limit != "" }))

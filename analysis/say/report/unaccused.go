@@ -198,6 +198,13 @@ func (d *diagnosing) rest(series int) resting {
 		out.state, out.text, out.rank, out.shared = AtItsLimit, d.atLimit(s, limit), restsFull, limit.Processes
 		return out
 	}
+	if d.loggedLimitNow(s) {
+		out.state, out.text, out.rank = AtItsLimit, s.loggedText(), restsFull
+		if len(s.Snapshots) > 1 && !s.rises() {
+			out.text += "; no leak is shown"
+		}
+		return out
+	}
 	if kind, _ := d.leading(s); kind == "" && len(s.Logged) > 0 && len(s.Families) == 0 && d.crash(s) == nil {
 		out.state, out.text, out.rank = Logged, s.loggedText(), restsRisen
 		if s.loggedLimit() {
