@@ -83,8 +83,8 @@ func holderStack(s *analysis.Snapshot, kind analysis.Kind, h *wait.Holding) *ana
 	return nil
 }
 
-// stuck are the stacks of those in the first deadlock, or of the goroutine that failed; nil for
-// a process without either.
+// stuck are the stacks of those in the first deadlock, of the goroutine that failed, or of one that
+// waits for a connection for good; nil for a process without any of them.
 func (s *Series) stuck() []MemberStack {
 	switch {
 	case s.Died != nil && !s.Died.Deadlock:
@@ -93,6 +93,8 @@ func (s *Series) stuck() []MemberStack {
 		return s.Locks.Cycles[0].Stacks
 	case s.Died != nil:
 		return s.Died.Stacks
+	case s.PoolWait != nil:
+		return s.PoolWait.Stacks
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (j *JudgedSeries) findings(families []Family, objects []Object) []Finding {
 	out = append(append(out, j.logged()...), j.listed()...)
 	out = append(out, j.dead(out, byPrint)...)
 	out = append(out, j.near()...)
-	out = append(out, j.saturations()...)
+	out = append(out, j.saturations(families)...)
 	for i := range out {
 		out[i].Rank = i + 1
 		j.locate(&out[i])

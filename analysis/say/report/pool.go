@@ -159,6 +159,9 @@ const (
 
 // unclog says what to do about a saturated pool.
 func (s *Series) unclog(p *Pool) string {
+	if p == nil {
+		return s.PoolWait.remedy()
+	}
 	remedy := poolWords[p.Name].remedy
 	if p.Name != analysis.KubernetesClient || lastOf(p.Limit) != stuckLimit {
 		return remedy
@@ -174,7 +177,7 @@ func (s *Series) unclog(p *Pool) string {
 // saturated is the first series with a saturated pool, -1 without one.
 func (d *diagnosing) saturated() int {
 	for _, i := range d.r.seriesInOrder() {
-		if d.r.Series[i].saturatedPool() != nil {
+		if s := &d.r.Series[i]; s.saturatedPool() != nil || s.PoolWait != nil {
 			return i
 		}
 	}
@@ -211,7 +214,10 @@ func (p *Pool) text() string {
 }
 
 // saturations are the findings on the saturated pools.
-func (j *JudgedSeries) saturations() (out []Finding) {
+func (j *JudgedSeries) saturations(families []Family) (out []Finding) {
+	if w := j.poolWait(families); w != nil {
+		out = append(out, Finding{Kind: SaturatedFinding, Verdict: analysis.Saturated, Families: []string{}, Title: wording.Capital(w.text()), Text: w.proof(), Next: w.remedy()})
+	}
 	for _, p := range j.workPools() {
 		if !p.Saturated {
 			continue

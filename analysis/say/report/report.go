@@ -152,6 +152,8 @@ type Series struct {
 	Alike *Likeness `json:"alike,omitempty"`
 	// Gauges are quantities beside what was captured, such as memory and pods of its node.
 	Gauges []Gauge `json:"gauges,omitempty"`
+	// PoolWait are those that wait for a connection and do not go on, nil without any.
+	PoolWait *PoolWait `json:"pool_wait,omitempty"`
 	// Pools are its pools and dispatchers, where metrics or a summary of clients tell them.
 	Pools []Pool `json:"pools,omitempty"`
 	// Limits name in words what the verdicts of the findings cannot exclude.

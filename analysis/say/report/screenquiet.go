@@ -130,7 +130,7 @@ func (s *screen) largest(x *Series, most int) []string {
 // failed.
 func (s *screen) stuck() (out []string) {
 	order := s.r.seriesInOrder()
-	if len(order) == 0 || s.State != string(Deadlock) && s.State != string(Crashed) {
+	if len(order) == 0 || s.State != string(Deadlock) && s.State != string(Crashed) && s.State != string(Saturated) {
 		return nil
 	}
 	first := &s.r.Series[order[0]]

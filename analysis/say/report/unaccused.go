@@ -117,6 +117,8 @@ func (d *diagnosing) unaccused() Diagnosis {
 	}
 	out.Stated = begins(out.Sentence, out.State)
 	switch {
+	case first.state == Saturated && s.saturatedPool() == nil:
+		out.Proof = s.PoolWait.proof()
 	case first.state == Saturated:
 		p := s.saturatedPool()
 		out.Proof, out.Limit = p.text(), fmt.Sprintf("reached: %s of %s", wording.Ratio(lastOf(p.Running)), wording.Ratio(lastOf(p.Limit)))
@@ -177,6 +179,10 @@ func (d *diagnosing) rest(series int) resting {
 		if s.Died.Deadlock {
 			out.state = Deadlock
 		}
+		return out
+	}
+	if w := s.PoolWait; w != nil && s.saturatedPool() == nil {
+		out.state, out.rank, out.text = Saturated, restsSaturated, s.before(w.text())
 		return out
 	}
 	if p := s.saturatedPool(); p != nil {

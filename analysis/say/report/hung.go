@@ -1,0 +1,214 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/say/wording"
+)
+
+// PoolWait are goroutines or threads that wait for a connection of a pool, the same ones in one
+// capture after the other: nothing grows, and nothing goes on.
+type PoolWait struct {
+	Kind analysis.Kind `json:"kind"`
+	// N are those that wait, in each of the last Captures of the process.
+	N        int `json:"n"`
+	Captures int `json:"captures"`
+	// All reports that these are all captures.
+	All bool `json:"all,omitempty"`
+	// Database reports a pool of database/sql, Open how many transactions of it stay open.
+	Database bool `json:"database,omitempty"`
+	Open     int  `json:"open,omitempty"`
+	// Function is the one that asks for the connection, Place its line.
+	Function string        `json:"function,omitempty"`
+	Place    string        `json:"place,omitempty"`
+	Stacks   []MemberStack `json:"stacks,omitempty"`
+}
+
+// What shows that nobody goes on: so many wait, so many captures and so long, and so large a share
+// of the last ones in percent were there before. Where a pool is only busy, others wait each time.
+const (
+	leastHung         = 8
+	leastHungCaptures = 3
+	leastHungSpan     = 10 * time.Second
+	leastHungShare    = 90
+)
+
+// acquire takes a connection of a pool: in are the packages of the pool, whose frames are no code of
+// the reader.
+type acquire struct{ function, in string }
+
+// acquires are those of known pools.
+var acquires = []acquire{
+	{"database/sql.(*DB).conn", "database/sql."},
+	{"github.com/jackc/puddle/", "github.com/jackc/"},
+	{"github.com/redis/go-redis/v9/internal/pool.(*ConnPool).waitTurn", "github.com/redis/go-redis/"},
+	{"github.com/gomodule/redigo/redis.(*Pool).waitVacantConn", "github.com/gomodule/redigo/"},
+	{"com.zaxxer.hikari.util.ConcurrentBag.borrow", "com.zaxxer.hikari."},
+	{"com.zaxxer.hikari.pool.HikariPool.getConnection", "com.zaxxer.hikari."},
+	{"org.apache.commons.pool2.impl.GenericObjectPool.borrowObject", "org.apache.commons."},
+	{"org.apache.commons.pool.impl.GenericObjectPool.borrowObject", "org.apache.commons."},
+	{"org.apache.tomcat.jdbc.pool.ConnectionPool.borrowConnection", "org.apache.tomcat."},
+	{"com.mchange.v2.resourcepool.BasicResourcePool.awaitAvailable", "com.mchange."},
+	{"com.alibaba.druid.pool.DruidDataSource.", "com.alibaba.druid."},
+}
+
+var (
+	// ownAcquire is a method of a pool of connections of the reader's own. A pool of workers has
+	// idle ones in a method of this name.
+	ownAcquire = regexp.MustCompile(`(?i)(?:conn|connection|session|db|jdbc|sql|redis)s?_?pool\)?\.(?:take|borrow|acquire|get|getconnection|checkout)$`)
+	// parked are the packages in which a wait stands above the pool.
+	parked = regexp.MustCompile(`^(?:runtime|sync|internal/sync|golang\.org/x/sync/semaphore|java\.util\.concurrent|jdk\.internal\.misc|sun\.misc|org\.apache\.commons\.pool2?\.impl)\.|^java\.lang\.(?:Object\.wait|VirtualThread\.park)`)
+)
+
+// acquiring is the index of the frame that waits for a connection, -1 for a stack that does
+// something else, and the packages of the pool.
+func acquiring(frames []string) (at int, in string) {
+	for i, name := range frames {
+		for _, x := range acquires {
+			if strings.HasPrefix(name, x.function) {
+				return i, x.in
+			}
+		}
+		if ownAcquire.MatchString(name) {
+			return i, name[:strings.LastIndexByte(name, '.')+1]
+		}
+		if !parked.MatchString(name) {
+			break
+		}
+	}
+	return -1, ""
+}
+
+// poolWait finds those that wait for a connection for good, nil without any.
+func (j *JudgedSeries) poolWait(families []Family) (out *PoolWait) {
+	last := len(j.Snapshots) - 1
+	open := 0
+	for i := range families {
+		f := &families[i]
+		if strings.HasPrefix(f.Name, "database/sql.(*Tx).awaitDone") {
+			if _, n := j.samePlaces(f.Fingerprint, 0); n > 0 {
+				open += n
+			}
+		}
+		at, in := acquiring(f.Frames)
+		if at < 0 {
+			continue
+		}
+		captures, n := j.samePlaces(f.Fingerprint, leastHungShare)
+		if n < leastHung || captures < leastHungCaptures || out != nil && n <= out.N || !j.spans(last-captures+1, last) {
+			continue
+		}
+		out = &PoolWait{Kind: f.Kind, N: n, Captures: captures, All: captures == last+1, Database: in == "database/sql."}
+		out.show(j, j.Trend.Groups(f.Fingerprint)[last], at, in)
+	}
+	if out != nil && out.Database {
+		out.Open = open
+	}
+	return out
+}
+
+// samePlaces is in how many captures, the last ones, the same members of a family were: at least a share
+// of them in percent, 0 for those of the last three.
+func (j *JudgedSeries) samePlaces(print string, share int) (captures, n int) {
+	groups := j.Trend.Groups(print)
+	here := map[analysis.Identity]bool{}
+	for k, g := range slices.Backward(groups) {
+		if g == nil || !g.Members.Identified() || j.Trend.Epochs[k] != j.Trend.Epochs[len(groups)-1] {
+			break
+		}
+		if k == len(groups)-1 {
+			for id := range g.Members.Identities() {
+				here[id] = true
+			}
+			n, captures = len(here), 1
+			continue
+		}
+		both := 0
+		for id := range g.Members.Identities() {
+			if here[id] {
+				both++
+			}
+		}
+		if share == 0 && captures == leastHungCaptures || 100*both < share*len(here) {
+			break
+		}
+		captures++
+		n = min(n, both)
+	}
+	return captures, n
+}
+
+// spans reports captures that are far enough apart to be two looks at a process.
+func (j *JudgedSeries) spans(from, to int) bool {
+	a, b := j.Snapshots[from].CapturedAt, j.Snapshots[to].CapturedAt
+	return a.IsZero() || b.IsZero() || b.Sub(a) >= leastHungSpan
+}
+
+// show keeps a stack, and who asks for the connection: the first of the reader's own code below
+// the pool, else the first that is not of the pool.
+func (p *PoolWait) show(j *JudgedSeries, g *analysis.Group, at int, in string) {
+	for m := range g.Members.All() {
+		if m.Variant < 0 {
+			continue
+		}
+		own, stack := j.OwnCode(), g.Variants[m.Variant].Stack
+		frames := markedFrames(own, stack, marksOf(own, p.Kind, stack))
+		who := LockHolder{ID: m.Identity.ID, Name: g.Family.Attributes["name"]}
+		p.Stacks = []MemberStack{{Who: who.Who(p.Kind), Stack: frames}}
+		for _, wanted := range []func(f *StackFrame) bool{
+			func(f *StackFrame) bool { return f.Own },
+			func(*StackFrame) bool { return true },
+		} {
+			for i := at + 1; i < len(frames); i++ {
+				if f := &frames[i]; !f.CreatedBy && !strings.HasPrefix(f.Function, in) && wanted(f) {
+					p.Function, p.Place = shortRole(f.Function), f.place()
+					return
+				}
+			}
+		}
+		return
+	}
+}
+
+// text words them: "30 goroutines wait for a database connection in all 5 dumps; 5 transactions are
+// never ended".
+func (p *PoolWait) text() string {
+	what, dumps := "a connection of a pool", "the last"
+	if p.Database {
+		what = "a database connection"
+	}
+	if p.All {
+		dumps = "all"
+	}
+	text := fmt.Sprintf("%s wait for %s in %s %d dumps, the same ones", wording.Members(p.Kind, p.N), what, dumps, p.Captures)
+	if p.Open > 0 {
+		text += fmt.Sprintf("; %s %s never ended", wording.Plural(p.Open, "transaction", "transactions"), wording.Fit(p.Open, "is", "are"))
+	}
+	return text
+}
+
+// proof is what shows that they do not go on.
+func (p *PoolWait) proof() string {
+	return fmt.Sprintf("The same %s, by id, wait in %d captures in a row: they hang. That is no leak.", wording.Members(p.Kind, p.N), p.Captures)
+}
+
+// remedy is what to do.
+func (p *PoolWait) remedy() string {
+	where := ""
+	if p.Function != "" {
+		where = ", such as in " + p.Function
+		if p.Place != "" {
+			where += " at " + p.Place
+		}
+	}
+	give := "Give each connection back, on every way out"
+	if p.Database {
+		give = "End each Tx (defer Rollback) and close all Rows, on every way out"
+	}
+	return give + ", wherever this pool is used" + where + ". A larger pool gains time only."
+}

@@ -1,0 +1,94 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Nothing grows in a process of which all workers wait for a connection: that is no good news.
+func TestThoseWhoWaitForAConnectionForGoodAreTold(t *testing.T) {
+	const (
+		conn = "database/sql.(*DB).conn(0xc000010000)"
+		tx   = "database/sql.(*DB).BeginTx(0xc000010000)"
+		text = "12 goroutines wait for a database connection in all 3 dumps, the same ones"
+	)
+	sql := []string{conn, tx, "main.(*Orders).Place(0x1)"}
+	// captures have n goroutines each in the frames, with ids from a first one that moves on by step.
+	captures := func(dumps, n, step int, more string, frames ...string) (out []map[string]string) {
+		for k := range dumps {
+			text := goroutineText(1, "sleep", "runtime.main", "main.main()") + more
+			for i := range n {
+				text += goroutineText(100+k*step+i, "select", "main.main", frames...)
+			}
+			out = append(out, map[string]string{"app/goroutine.txt": text})
+		}
+		return out
+	}
+	awaitDone := func(id int) string {
+		return goroutineText(id, "chan receive", "database/sql.(*DB).beginDC", "database/sql.(*Tx).awaitDone(0x1)")
+	}
+	const sqlRemedy = "End each Tx (defer Rollback) and close all Rows, on every way out, wherever this pool is used, such as in main.(*Orders).Place at main.go:10. A larger pool gains time only."
+	for _, test := range []struct {
+		name     string
+		captures []map[string]string
+		sentence string // "" for a process that is not told to hang
+		do       string
+	}{
+		{"the same ones in all captures", captures(3, 12, 0, "", sql...), "app: " + text + ".", sqlRemedy},
+		{"beside transactions that stay open", captures(3, 12, 0, awaitDone(50)+awaitDone(51), sql...), "app: " + text + "; 2 transactions are never ended.", sqlRemedy},
+		{"in a pool of the reader's own", captures(3, 12, 0, "", "sync.(*Cond).Wait(0x1)", "main.(*ConnPool).Acquire(0x1)", "main.(*Orders).Place(0x1)"), "app: 12 goroutines wait for a connection of a pool in all 3 dumps, the same ones.", "Give each connection back, on every way out, wherever this pool is used, such as in main.(*Orders).Place at main.go:10. A larger pool gains time only."},
+		{"two captures are too few", captures(2, 12, 0, "", sql...), "", ""},
+		{"others wait each time", captures(3, 12, 6, "", sql...), "", ""},
+		{"only a few wait", captures(3, 7, 0, "", sql...), "", ""},
+		{"they open a connection", captures(3, 12, 0, "", append([]string{"net.(*Dialer).Dial(0x1)", "example.com/pq.(*Driver).Open(0x1)"}, sql...)...), "", ""},
+		{"idle ones of a pool of workers", captures(3, 12, 0, "", "main.(*WorkerPool).Take(0x1)", "main.(*Worker).run(0x1)"), "", ""},
+		{"idle ones that take of a queue", captures(3, 12, 0, "", "main.(*Queue).take(0x1)", "main.(*Worker).run(0x1)"), "", ""},
+	} {
+		d := every(t, test.captures).Diagnosis
+		if test.sentence == "" {
+			if d.State == "saturated" {
+				t.Errorf("%s: %s", test.name, d.Sentence)
+			}
+			continue
+		}
+		if d.State != "saturated" || d.Sentence != test.sentence || d.Next == nil || d.Next.Text != test.do {
+			t.Errorf("%s: %s, %s\n%+v\nwant %s\n%s", test.name, d.State, d.Sentence, d.Next, test.sentence, test.do)
+		}
+	}
+}
+
+// The pools of a JVM: what waits above them is of the virtual machine or of the pool.
+func TestThreadsThatWaitForAConnectionForGoodAreTold(t *testing.T) {
+	dump := func(frames ...string) string {
+		var b strings.Builder
+		b.WriteString("2026-11-21 09:15:00\nFull thread dump OpenJDK 64-Bit Server VM (25.20-b23 mixed mode):\n\n")
+		for i := range 12 {
+			fmt.Fprintf(&b, "\"billing-%d\" #%d prio=5 os_prio=0 tid=0x00007f%04d nid=0x%d waiting on condition [0x00007f1]\n   java.lang.Thread.State: WAITING (parking)\n\tat sun.misc.Unsafe.park(Native Method)\n\tat java.util.concurrent.locks.LockSupport.park(LockSupport.java:175)\n", i, 20+i, i, 100+i)
+			for _, f := range frames {
+				fmt.Fprintf(&b, "\tat %s\n", f)
+			}
+			b.WriteString("\n")
+		}
+		return b.String() + "\"VM Thread\" os_prio=0 tid=0x00007f8 nid=0x9 runnable\n\n"
+	}
+	for _, test := range []struct {
+		name   string
+		frames []string
+		where  string // "" for a process that is not told to hang
+	}{
+		{"HikariCP", []string{"com.zaxxer.hikari.util.ConcurrentBag.borrow(ConcurrentBag.java:151)", "com.zaxxer.hikari.pool.HikariPool.getConnection(HikariPool.java:180)", "com.acme.Billing.charge(Billing.java:8)"}, "com.acme.Billing.charge at Billing.java:8"},
+		{"a pool of the reader's own", []string{"com.acme.Billing$ConnectionPool.take(Billing.java:5)", "com.acme.Billing.charge(Billing.java:8)"}, "com.acme.Billing.charge at Billing.java:8"},
+		{"idle threads of an executor", []string{"java.util.concurrent.LinkedBlockingQueue.take(LinkedBlockingQueue.java:435)", "java.util.concurrent.ThreadPoolExecutor.getTask(ThreadPoolExecutor.java:1067)"}, ""},
+		{"idle threads of an own pool", []string{"com.acme.ThreadPool.take(ThreadPool.java:5)", "com.acme.Worker.run(Worker.java:8)"}, ""},
+	} {
+		var captures []map[string]string
+		for range 3 {
+			captures = append(captures, map[string]string{"app/jstack.txt": dump(test.frames...)})
+		}
+		d := every(t, captures).Diagnosis
+		if hangs := d.State == "saturated"; hangs != (test.where != "") || hangs && !strings.Contains(d.Next.Text, "such as in "+test.where) {
+			t.Errorf("%s: %s, %s, %+v", test.name, d.State, d.Sentence, d.Next)
+		}
+	}
+}
