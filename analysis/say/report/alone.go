@@ -202,6 +202,16 @@ func (d *diagnosing) closeWait(s *Series) *Family {
 	out := *found
 	out.Counts, out.Attributes = analysis.CountsOf(largest), maps.Clone(found.Attributes)
 	delete(out.Attributes, "state")
+	peers, n := 0, 0
+	for e, k := range left {
+		same := e[0] == found.Attributes["role"] && (e[0] == "client" || e[1] == found.Attributes["local"])
+		if same && 100*k >= leastLeftOpenShare*all[e] {
+			peers, n = peers+1, n+k
+		}
+	}
+	if peers > 1 { // the process does the same to each of them
+		out.Counts, out.Attributes["remote"] = analysis.CountsOf(n), wording.Plural(peers, "peer", "peers")
+	}
 	return &out
 }
 

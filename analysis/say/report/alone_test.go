@@ -246,3 +246,27 @@ func TestWatchesOnWhatIsGoneLeadOneDump(t *testing.T) {
 		t.Errorf("two dumps: %q, %v, want %q", still.Sentence, still.Next, want)
 	}
 }
+
+// What the process does to one peer it does to all: their connections are told together.
+func TestConnectionsThatSeveralPeersHaveClosedAreToldTogether(t *testing.T) {
+	row := func(fd int, remote, state string) string {
+		return fmt.Sprintf("proxy 900 root %du IPv4 %d 0t0 TCP 10.0.0.1:%d->%s (%s)\n", fd, 4000+fd, 30000+fd, remote, state)
+	}
+	rows := func(from, n int, remote, state string) (out string) {
+		for i := range n {
+			out += row(from+i, remote, state)
+		}
+		return out
+	}
+	for name, c := range map[string]struct{ listing, want string }{
+		"two peers":                     {rows(10, 3, "10.0.0.7:80", "CLOSE_WAIT") + rows(20, 3, "10.0.0.8:80", "CLOSE_WAIT"), "6 connections to 2 peers are in CLOSE_WAIT: the peers have closed, proxy has not."},
+		"a few of a third":              {rows(10, 3, "10.0.0.7:80", "CLOSE_WAIT") + rows(20, 2, "10.0.0.8:80", "CLOSE_WAIT") + row(30, "10.0.0.9:8080", "CLOSE_WAIT"), "6 connections to 3 peers are in CLOSE_WAIT: the peers have closed, proxy has not."},
+		"one peer":                      {rows(10, 3, "10.0.0.7:80", "CLOSE_WAIT"), "3 connections to 10.0.0.7:80 are in CLOSE_WAIT: the peers have closed, proxy has not."},
+		"one whose others are in order": {rows(10, 4, "10.0.0.7:80", "CLOSE_WAIT") + rows(20, 1, "10.0.0.8:80", "CLOSE_WAIT") + rows(30, 3, "10.0.0.8:80", "ESTABLISHED"), "4 connections to 10.0.0.7:80 are in CLOSE_WAIT: the peers have closed, proxy has not."},
+	} {
+		d := every(t, []map[string]string{{"lsof.txt": "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\n" + c.listing}}).Diagnosis
+		if d.Sentence != c.want {
+			t.Errorf("%s: %s\nwant %s", name, d.Sentence, c.want)
+		}
+	}
+}

@@ -330,7 +330,7 @@ func (h *LockHolder) awaited() string {
 	case wait.ForChannel:
 		return waits + " at a channel"
 	case wait.ForIO:
-		return waits + " for a descriptor"
+		return waits + " for the network or a pipe"
 	case wait.ForSyscall:
 		return waits + " in a system call"
 	case wait.ForTimer:

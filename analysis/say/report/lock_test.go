@@ -80,7 +80,7 @@ func TestOneDumpSaysWhoWaitsForWhom(t *testing.T) {
 			get(20, "semacquire, 5 minutes", "0xc000010008", "0xc000010000"), get(21, "semacquire", "0xc000010008", "0xc000010000"),
 			put(7, "chan receive, 9 minutes", "0xc000010000"), put(8, "IO wait, 30 minutes", "0xc000010000", "internal/poll.runtime_pollWait(0x7f0000000000, 0x72)")},
 			[]string{"2 goroutines wait for lock 1, the longest ≥ 5 min, in main.(*Pool).Get. " +
-				"Possible holder: goroutine 8 in main.(*Pool).Put, which waits ≥ 30 min for a descriptor. " +
+				"Possible holder: goroutine 8 in main.(*Pool).Put, which waits ≥ 30 min for the network or a pipe. " +
 				"Possible holder: goroutine 7 in main.(*Pool).Put, which waits ≥ 9 min at a channel."}},
 		{"plain functions name no object", []string{idle,
 			goroutineText(20, "sync.Mutex.Lock", "main.main", atLock("0xc000010008", "main.work()")...),

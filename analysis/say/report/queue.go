@@ -282,14 +282,14 @@ func holderWaits(nouns noun.List, h *LockHolder) string {
 	case h.Lock != "" || h.WaitsFor == wait.ForLock:
 		return "another lock"
 	case h.WaitsFor == wait.ForIO:
-		return "a descriptor"
+		return "the network or a pipe"
 	case h.WaitsFor == wait.ForSyscall:
 		return "a system call"
 	}
 	return ""
 }
 
-// holderWaitsOn is "for a descriptor" or "at a channel", "" if what a holder waits for is not known.
+// holderWaitsOn is "for the network or a pipe" or "at a channel", "" if what a holder waits for is not known.
 func holderWaitsOn(nouns noun.List, h *LockHolder) string {
 	if h.WaitsFor == wait.ForChannel && !h.Recursive {
 		return "at a channel"
