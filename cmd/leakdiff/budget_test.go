@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3460}, // with demand and expression
-	{"analysis/read", 54648},
-	{"analysis/judge", 21166},
-	{"analysis/say", 30835},
-	{"web", 26803},
-	{"server", 16297},
-	{"store", 16604},
+	{"analysis", 3472}, // with demand and expression
+	{"analysis/read", 55061},
+	{"analysis/judge", 21278},
+	{"analysis/say", 31675},
+	{"web", 27200},
+	{"server", 16330},
+	{"store", 16635},
 	{"cmd/leakdiff", 11247},
 	{"rest", 352},   // migrations, samples
-	{"all", 181412}, // the sum of those above
+	{"all", 183250}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 881},
 	{"generated", 4688},
