@@ -16,9 +16,13 @@ func windowEvidence(p *part, _ *signals) []analysis.Evidence {
 		if !known {
 			continue
 		}
-		return one(analysis.Evidence{Rule: ruleWindow, At: new(i), N: b.Started, Figures: map[analysis.Figure]float64{
+		e := analysis.Evidence{Rule: ruleWindow, At: new(i), N: b.Started, Figures: map[analysis.Figure]float64{
 			"ended": float64(b.Ended), "hours": b.Window.Hours(),
-		}})
+		}}
+		if b.Untold > 0 {
+			e.Figures["untold"] = float64(b.Untold)
+		}
+		return one(e)
 	}
 	return nil
 }

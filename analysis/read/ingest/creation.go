@@ -158,9 +158,10 @@ func ofAnother(trace, dump *part, n int) analysis.Problem {
 }
 
 // bornTo are the births of the families that are the only ones of their origin. There are none
-// if the origin of some births is not known.
+// if the origin of some that started is not known. Those that ended may be older than the trace.
 func (w *window) bornTo(groups []analysis.Group) map[string]analysis.Births {
-	if n := w.births[goroutine.Origin{}]; n.Started+n.Ended > 0 {
+	unknown := w.births[goroutine.Origin{}]
+	if unknown.Started > 0 {
 		return nil
 	}
 	byEntry := map[string][]goroutine.Origin{}
@@ -193,7 +194,7 @@ func (w *window) bornTo(groups []analysis.Group) map[string]analysis.Births {
 				continue
 			}
 			n, sum := w.births[born], out[print]
-			out[print] = analysis.Births{Window: n.Window, Started: sum.Started + n.Started, Ended: sum.Ended + n.Ended}
+			out[print] = analysis.Births{Window: n.Window, Started: sum.Started + n.Started, Ended: sum.Ended + n.Ended, Untold: unknown.Ended}
 		}
 	}
 	return out

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/goroutine"
 )
 
 // recorded is a file of testdata/trace. Between its two dumps the program had a trace of 3 s, in
@@ -149,5 +152,27 @@ func TestATraceIsHeldToCreatorsAndParents(t *testing.T) {
 				t.Errorf("%d the same, %d others, lent %v", same, other, lent)
 			}
 		})
+	}
+}
+
+// TestStartsAreExactThoughOthersEndedOfUnknownOrigin: those that ended may be older than the trace.
+func TestStartsAreExactThoughOthersEndedOfUnknownOrigin(t *testing.T) {
+	groups := []analysis.Group{{
+		Family:   &analysis.Family{Kind: analysis.KindGoroutine, Fingerprint: "g1:work"},
+		Variants: []analysis.Variant{{Stack: &analysis.Stack{Frames: []analysis.Frame{{Func: "main.work"}}, CreatedBy: analysis.Frame{Func: "main.serve"}}}},
+	}}
+	for _, c := range []struct {
+		name    string
+		unknown analysis.Births
+		want    map[string]analysis.Births
+	}{
+		{"all known", analysis.Births{}, map[string]analysis.Births{"g1:work": {Started: 42, Ended: 1}}},
+		{"some that ended are not", analysis.Births{Ended: 9}, map[string]analysis.Births{"g1:work": {Started: 42, Ended: 1, Untold: 9}}},
+		{"one that started is not", analysis.Births{Started: 1, Ended: 9}, nil},
+	} {
+		w := window{births: map[goroutine.Origin]analysis.Births{{Entry: "main.work", Creator: "main.serve"}: {Started: 42, Ended: 1}, {}: c.unknown}}
+		if d := cmp.Diff(c.want, w.bornTo(groups)); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
 	}
 }

@@ -148,12 +148,20 @@ func (w Words) turnover(e analysis.Evidence) string {
 // window is what a trace saw of a family.
 //
 //	"in 5 s of trace 42 started and none ended"
+//	"in 5 s of trace 42 started; 37 others ended of which it does not show what they were"
 func window(e analysis.Evidence) string {
-	ended := "none"
-	if e.Figures["ended"] > 0 {
-		ended = whole(e, "ended")
+	text := fmt.Sprintf("in %s of trace %d started", wording.Duration(hours(e.Figures["hours"])), e.N)
+	ended, untold := int(e.Figures["ended"]), int(e.Figures["untold"])
+	switch {
+	case ended > 0:
+		text += fmt.Sprintf(" and %d ended", ended)
+	case untold == 0:
+		text += " and none ended"
 	}
-	return fmt.Sprintf("in %s of trace %d started and %s ended", wording.Duration(hours(e.Figures["hours"])), e.N, ended)
+	if untold > 0 {
+		text += fmt.Sprintf("; %s ended of which it does not show what %s", wording.Plural(untold, "other", "others"), wording.Fit(untold, "it was", "they were"))
+	}
+	return text
 }
 
 func (w Words) stopped(e analysis.Evidence) string {

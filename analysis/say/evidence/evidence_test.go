@@ -38,6 +38,8 @@ func TestEvidenceInWords(t *testing.T) {
 
 		{analysis.Evidence{Rule: "window", N: 42, At: at(1), Figures: figures{"ended": 0, "hours": 5.0 / 3600}}, "in 5 s of trace 42 started and none ended"},
 		{analysis.Evidence{Rule: "window", N: 42, At: at(1), Figures: figures{"ended": 3, "hours": 2.0 / 60}}, "in 2 min of trace 42 started and 3 ended"},
+		{analysis.Evidence{Rule: "window", N: 42, At: at(1), Figures: figures{"ended": 0, "untold": 37, "hours": 5.0 / 3600}}, "in 5 s of trace 42 started; 37 others ended of which it does not show what they were"},
+		{analysis.Evidence{Rule: "window", N: 42, At: at(1), Figures: figures{"ended": 3, "untold": 1, "hours": 5.0 / 3600}}, "in 5 s of trace 42 started and 3 ended; 1 other ended of which it does not show what it was"},
 
 		{analysis.Evidence{Rule: "stopped", Form: "stands", N: 60, At: at(6), Figures: figures{"expected": 30, "stayed": 60}}, "grew by 60 until t6, stands since; the 60 are still there; its own pace would have shown 30 more"},
 		{analysis.Evidence{Rule: "stopped", Form: "stands", N: 60, At: at(6), Figures: figures{"expected": 30}}, "grew by 60 until t6, stands since; its own pace would have shown 30 more"},

@@ -499,6 +499,9 @@ func (s *screen) further(most int) []string {
 			if claim := s.LimitClaim; claim != nil && x.Findings[k].Limit == claim.What && (s.lead == nil || i == *s.Series) {
 				continue // its line stands above
 			}
+			if s.lead == nil && strings.Contains(s.Sentence, text) {
+				continue // the answer says it
+			}
 			if len(s.r.Series) > 1 {
 				text = s.processOf(i) + ": " + text
 			}
