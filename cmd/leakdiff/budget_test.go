@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3472}, // with demand and expression
-	{"analysis/read", 55061},
-	{"analysis/judge", 21278},
-	{"analysis/say", 31675},
+	{"analysis", 3474}, // with demand and expression
+	{"analysis/read", 55062},
+	{"analysis/judge", 21282},
+	{"analysis/say", 31692},
 	{"web", 27200},
 	{"server", 16330},
 	{"store", 16635},
 	{"cmd/leakdiff", 11247},
 	{"rest", 352},   // migrations, samples
-	{"all", 183250}, // the sum of those above
+	{"all", 183274}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 881},
 	{"generated", 4688},

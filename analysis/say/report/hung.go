@@ -2,12 +2,13 @@ package report
 
 import (
 	"fmt"
-	"regexp"
+
 	"slices"
 	"strings"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -60,9 +61,9 @@ var acquires = []acquire{
 var (
 	// ownAcquire is a method of a pool of connections of the reader's own. A pool of workers has
 	// idle ones in a method of this name.
-	ownAcquire = regexp.MustCompile(`(?i)(?:conn|connection|session|db|jdbc|sql|redis)s?_?pool\)?\.(?:take|borrow|acquire|get|getconnection|checkout)$`)
+	ownAcquire = expression.Lazy(`(?i)(?:conn|connection|session|db|jdbc|sql|redis)s?_?pool\)?\.(?:take|borrow|acquire|get|getconnection|checkout)$`)
 	// parked are the packages in which a wait stands above the pool.
-	parked = regexp.MustCompile(`^(?:runtime|sync|internal/sync|golang\.org/x/sync/semaphore|java\.util\.concurrent|jdk\.internal\.misc|sun\.misc|org\.apache\.commons\.pool2?\.impl)\.|^java\.lang\.(?:Object\.wait|VirtualThread\.park)`)
+	parked = expression.Lazy(`^(?:runtime|sync|internal/sync|golang\.org/x/sync/semaphore|java\.util\.concurrent|jdk\.internal\.misc|sun\.misc|org\.apache\.commons\.pool2?\.impl)\.|^java\.lang\.(?:Object\.wait|VirtualThread\.park)`)
 )
 
 // acquiring is the index of the frame that waits for a connection, -1 for a stack that does

@@ -268,14 +268,16 @@ func (t Ticket) written(address string, m markup) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// dispensable are the facts that a ticket can do without, the first first. Its page has them.
+// dispensable are the facts that a ticket can do without, the first first. Its page has them. Frames
+// of the stack beyond the last two go after those that stand before nil.
 var dispensable = []func(f Fact) bool{
-	func(f Fact) bool { return f.Name == limitFact && strings.HasPrefix(f.Text, "none") },
 	func(f Fact) bool { return f.Name == alsoFact },
 	func(f Fact) bool { return f.Name == besideFact },
-	func(f Fact) bool { return f.Name == seenFact },
 	func(f Fact) bool { return f.Name == versionFact },
 	func(f Fact) bool { return f.Name == chainFact },
+	nil,
+	func(f Fact) bool { return f.Name == limitFact && strings.HasPrefix(f.Text, "none") },
+	func(f Fact) bool { return f.Name == seenFact },
 	isStep,
 }
 
@@ -289,7 +291,10 @@ func (t Ticket) fitted() ([]Fact, []string) {
 		return 1+len(facts)+max(1, len(stack)+2*min(len(stack), 1))+1 > mostTicketLines
 	}
 	for _, goes := range dispensable {
-		for i := len(facts) - 1; i >= 0 && over(); i-- {
+		for goes == nil && len(stack) > 2 && over() {
+			stack = stack[1:]
+		}
+		for i := len(facts) - 1; goes != nil && i >= 0 && over(); i-- {
 			if goes(facts[i]) && (!isStep(facts[i]) || slices.ContainsFunc(facts[:i], isStep)) {
 				facts = slices.Delete(facts, i, i+1)
 			}
