@@ -17,7 +17,7 @@
   function find(keys) {
     var all = [].filter.call(document.querySelectorAll('[data-key]'), function (el) { return el.dataset.key === keys && (reachable(el) || el.closest('.menu:not([open])')); });
     var open = all.filter(function (el) { return !el.closest('details:not([open])'); });
-    return all.filter(function (el) { return el.form && el.form === form; })[0] || open.filter(function (el) { return el.closest('main'); })[0] || open[0];
+    return all.filter(function (el) { return el.form && el.form === form; })[0] || open.filter(function (el) { return el.closest('main'); })[0] || open[0] || all[0];
   }
   // x goes to the buttons under the snapshots, else to the boxes: A first, then B.
   function choice() {
