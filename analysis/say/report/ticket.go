@@ -273,11 +273,11 @@ func (t Ticket) written(address string, m markup) string {
 var dispensable = []func(f Fact) bool{
 	func(f Fact) bool { return f.Name == alsoFact },
 	func(f Fact) bool { return f.Name == besideFact },
-	func(f Fact) bool { return f.Name == versionFact },
 	func(f Fact) bool { return f.Name == chainFact },
 	nil,
 	func(f Fact) bool { return f.Name == limitFact && strings.HasPrefix(f.Text, "none") },
 	func(f Fact) bool { return f.Name == seenFact },
+	func(f Fact) bool { return f.Name == versionFact },
 	isStep,
 }
 
