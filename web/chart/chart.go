@@ -88,14 +88,15 @@ const (
 
 // mark is one SVG element. Fields that its shape does not use are zero.
 type mark struct {
-	shape          shape
-	class          string
-	x, y, x2, y2   float64
-	w, h, r        float64
-	points, anchor string
-	text           string
-	dashed         bool
-	hatched        bool
+	shape        shape
+	class        string
+	x, y, x2, y2 float64
+	w, h, r      float64
+	points       []point
+	anchor       string
+	text         string
+	dashed       bool
+	hatched      bool
 	// full is shown when the reader points at the mark. It holds what the label has no
 	// room for.
 	full string
@@ -169,7 +170,7 @@ func (d *drawing) fillWith(p pattern) {
 }
 
 func (d *drawing) area(class string, points []point) {
-	d.marks = append(d.marks, mark{shape: polygon, class: class, points: join(points)})
+	d.marks = append(d.marks, mark{shape: polygon, class: class, points: points})
 }
 
 func (d *drawing) line(class string, x, y, x2, y2 float64) {
@@ -177,11 +178,11 @@ func (d *drawing) line(class string, x, y, x2, y2 float64) {
 }
 
 func (d *drawing) path(class string, points []point) {
-	d.marks = append(d.marks, mark{shape: polyline, class: class, points: join(points)})
+	d.marks = append(d.marks, mark{shape: polyline, class: class, points: points})
 }
 
 func (d *drawing) dashedPath(class string, points []point) {
-	d.marks = append(d.marks, mark{shape: polyline, class: class, points: join(points), dashed: true})
+	d.marks = append(d.marks, mark{shape: polyline, class: class, points: points, dashed: true})
 }
 
 func (d *drawing) circle(class string, x, y, r float64) {
@@ -191,7 +192,7 @@ func (d *drawing) circle(class string, x, y, r float64) {
 // triangle is the open mark of a lower bound. It points towards the values that are
 // possible.
 func (d *drawing) triangle(class string, x, y, r float64) {
-	d.marks = append(d.marks, mark{shape: polygon, class: class, points: join([]point{{x - r, y + r*.8}, {x, y - r}, {x + r, y + r*.8}})})
+	d.marks = append(d.marks, mark{shape: polygon, class: class, points: []point{{x - r, y + r*.8}, {x, y - r}, {x + r, y + r*.8}}})
 }
 
 // open begins a group of marks with a class, end ends it.
@@ -220,17 +221,6 @@ func (d *drawing) label(class, anchor string, x, y float64, s string) {
 }
 
 type point struct{ x, y float64 }
-
-func join(points []point) string {
-	b := make([]byte, 0, 12*len(points))
-	for i, p := range points {
-		if i > 0 {
-			b = append(b, ' ')
-		}
-		b = appendNum(append(appendNum(b, p.x), ','), p.y)
-	}
-	return string(b)
-}
 
 // num writes a coordinate: "12.3" for 12.345, "12" for 12.
 func num(f float64) string { return string(appendNum(nil, f)) }

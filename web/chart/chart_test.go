@@ -141,7 +141,7 @@ func TestALineStopsAtARestart(t *testing.T) {
 	for _, m := range d.marks {
 		if m.shape == polyline {
 			lines++
-			if n := len(strings.Fields(m.points)); n != 2 {
+			if n := len(m.points); n != 2 {
 				t.Errorf("a line joins %d points, want 2", n)
 			}
 		}
@@ -157,11 +157,7 @@ func TestLanesOfATimelineShareOneScale(t *testing.T) {
 	var rises []float64
 	for _, m := range d.marks {
 		if m.shape == polyline {
-			var x0, y0, x1, y1 float64
-			if _, err := fmt.Sscanf(strings.NewReplacer(",", " ").Replace(m.points), "%f %f %f %f", &x0, &y0, &x1, &y1); err != nil {
-				t.Fatal(err)
-			}
-			rises = append(rises, y0-y1)
+			rises = append(rises, m.points[0].y-m.points[1].y)
 		}
 	}
 	if len(rises) != 2 || rises[0] < 1.99*rises[1] || rises[0] > 2.01*rises[1] {

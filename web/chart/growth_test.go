@@ -71,8 +71,8 @@ func TestNoLineLeadsOverARestart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, m := range d.marks {
-				if m.shape == polyline && len(strings.Fields(m.points)) != 3 {
-					t.Errorf("a line has the points %s, want the three before the restart", m.points)
+				if m.shape == polyline && len(m.points) != 3 {
+					t.Errorf("a line has the points %v, want the three before the restart", m.points)
 				}
 			}
 		})

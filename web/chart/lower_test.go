@@ -24,11 +24,11 @@ func TestALowerBoundStandsOffTheLine(t *testing.T) {
 		"spark":       spark.draw(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			points, hollow := map[string]bool{}, 0
+			points, hollow := map[point]bool{}, 0
 			for _, m := range d.marks {
 				switch m.shape {
 				case polyline:
-					for p := range strings.FieldsSeq(m.points) {
+					for _, p := range m.points {
 						points[p] = true
 					}
 				case polygon:

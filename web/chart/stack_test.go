@@ -89,11 +89,7 @@ func TestTheLayersOfAStackAreToScale(t *testing.T) {
 		if m.shape != polygon || !strings.HasPrefix(m.class, "ly ") {
 			continue
 		}
-		var x [4]point
-		if _, err := fmt.Sscanf(strings.NewReplacer(",", " ").Replace(m.points), "%f %f %f %f %f %f %f %f", &x[0].x, &x[0].y, &x[1].x, &x[1].y, &x[2].x, &x[2].y, &x[3].x, &x[3].y); err != nil {
-			t.Fatal(err)
-		}
-		heights = append(heights, x[2].y-x[1].y)
+		heights = append(heights, m.points[2].y-m.points[1].y)
 	}
 	if len(heights) != 2 || heights[1] < 2.3*heights[0] || heights[1] > 2.4*heights[0] {
 		t.Errorf("at t1 the parts are %v high, want 30 to 70", heights)

@@ -106,6 +106,18 @@ func (t tag) number(name string, v float64) tag {
 	return append(appendNum(t, v), '"')
 }
 
+// through appends the points of a line or an area.
+func (t tag) through(points []point) tag {
+	t = append(t, ` points="`...)
+	for i, p := range points {
+		if i > 0 {
+			t = append(t, ' ')
+		}
+		t = appendNum(append(appendNum(t, p.x), ','), p.y)
+	}
+	return append(t, '"')
+}
+
 // markup appends the drawing as an svg element.
 func (d drawing) markup(b []byte) []byte {
 	t := append(tag(b), "<svg"...).word("class", d.class)
@@ -218,13 +230,13 @@ func (m *mark) markup(t tag, id string) tag {
 		t = append(t, "<line"...).word("class", m.class).number("x1", m.x).number("y1", m.y).number("x2", m.x2).number("y2", m.y2)
 		return append(m.pointedAt(append(t, '>')), "</line>"...)
 	case polyline:
-		t = append(t, "<polyline"...).word("class", m.class).word("points", m.points)
+		t = append(t, "<polyline"...).word("class", m.class).through(m.points)
 		if m.dashed {
 			t = t.word("stroke-dasharray", "2 5")
 		}
 		return append(t, "></polyline>"...)
 	case polygon:
-		t = append(t, "<polygon"...).word("class", m.class).word("points", m.points).filled(m, id)
+		t = append(t, "<polygon"...).word("class", m.class).through(m.points).filled(m, id)
 		return append(m.pointedAt(append(t, '>')), "</polygon>"...)
 	case circle:
 		t = append(t, "<circle"...).word("class", m.class).number("cx", m.x).number("cy", m.y).number("r", m.r)
