@@ -513,6 +513,10 @@ func TestAPreviewOfCountsNamesNothing(t *testing.T) {
 		if want := "<title>Frozen case: 1\u00a0snapshot of 1\u00a0process · leakdiff</title>"; strings.Contains(head, want) != (preview == "counts") {
 			t.Errorf("preview %s: %s", preview, head)
 		}
+		picture := s.get(got.Link + ".png")
+		if shown := preview != "none"; (picture.status == 200 && picture.header.Get("Content-Type") == "image/png") != shown || strings.Contains(head, `property="og:image" content="http`) != shown {
+			t.Errorf("preview %s has a picture of status %d, and its page says %s", preview, picture.status, head)
+		}
 	}
 }
 

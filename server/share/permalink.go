@@ -24,7 +24,8 @@ import (
 // Permalink shows a frozen result from its record alone. A readable tail after the id is
 // ignored.
 func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
-	id, suffix := response.Twin(response.PathValue(r, "id"))
+	id, picture := strings.CutSuffix(response.PathValue(r, "id"), ".png")
+	id, suffix := response.Twin(id)
 	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Cache-Control", "private")
@@ -61,7 +62,14 @@ func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
 	e.Shell = view.Shell{Title: publicTitle(p, f), Description: description(p, f), Seal: s.seal(r, p, f)}
 	e.Shell.Engine = e.Shell.Seal.Engine
 	e.Link = s.respond.Base(r) + "/p/" + p.ID
+	if picture {
+		s.card(w, r, p, &e)
+		return
+	}
 	if suffix == "" {
+		if p.Preview != "none" {
+			e.Shell.Picture = e.Link + ".png"
+		}
 		e.Shell.Offer("/p/"+p.ID, "", view.WithoutStacks)
 		if e.HasTicket() {
 			e.Shell.OfferTicket("/p/"+p.ID, "")
@@ -84,6 +92,21 @@ func (s *Service) Permalink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.sealed(w, r, made)
+}
+
+// card answers with the picture that a chat shows of the link. It says what the preview says: names
+// where that is full, figures alone where it is counts.
+func (s *Service) card(w http.ResponseWriter, r *http.Request, p store.Permalink, e *response.Export) {
+	if p.Preview == "none" {
+		s.respond.Fail(w, r, response.Refuse("not_found", "this result has no picture", p.ID+".png", "it was frozen without a preview", "freeze the page again with a preview of counts or of the sentence"))
+		return
+	}
+	made, err := view.CardOf(e.Page, e.Shell.Title, e.Shell.Description, p.Preview == "full").PNG()
+	if err != nil {
+		s.respond.Fail(w, r, err)
+		return
+	}
+	s.sealed(w, r, response.Content{Kind: "image/png", Body: made})
 }
 
 // hides reports whether a result is for accounts and its reader has none. A result that is

@@ -121,6 +121,25 @@ func ChartFile(p Page, name string, style string) (file []byte, names []string) 
 	return chart.File(found, style), nil
 }
 
+// CardOf is the picture of a page for chats: what they show of it in words, and its lanes. Without
+// named the lanes show figures alone.
+func CardOf(p Page, title, text string, named bool) chart.Card {
+	c := chart.Card{Title: Visible(title), Text: Visible(text)}
+	if title == text {
+		c.Title = ""
+	}
+	for _, drawn := range p.charts() {
+		if l, ok := drawn.(chart.LanesData); ok {
+			if !named {
+				l = l.Bare()
+			}
+			c.Lanes = &l
+			break
+		}
+	}
+	return c
+}
+
 // sameView is the query of a page for its twins, so that they are of what it shows:
 // its filter, order and open rows, and its case.
 func sameView(query url.Values, caseID string) string {

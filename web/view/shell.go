@@ -22,6 +22,8 @@ type Shell struct {
 	// Title is the document's title without " · leakdiff"; Description is for
 	// previews and may be empty.
 	Title, Description string
+	// Picture is the address of the picture that a chat shows of the page, empty for none.
+	Picture string `json:",omitempty"`
 	// Crumbs lead from the section, "Cases" or "Fleet", to the parent of this page; Here is the
 	// last, unlinked one.
 	Crumbs []Link
