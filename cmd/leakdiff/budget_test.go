@@ -23,9 +23,9 @@ var budgets = []budget{
 	{"web", 27479},
 	{"server", 16353},
 	{"store", 16635},
-	{"cmd/leakdiff", 11247},
+	{"cmd/leakdiff", 11276},
 	{"rest", 352},   // migrations, samples
-	{"all", 183575}, // the sum of those above
+	{"all", 183604}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},

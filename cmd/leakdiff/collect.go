@@ -176,7 +176,11 @@ func (c *collectCommand) collect(ctx context.Context, m *Main, targets []capture
 	sum, err := capture.Run(ctx, cfg, archive)
 	if err != nil && sum.Captures == 0 {
 		archive.Discard()
-		return badCollect(err.Error(), "name a process that runs now with --pid or --name, or an endpoint with --pprof")
+		hint := "name a process that runs now with --pid or --name, or an endpoint with --pprof"
+		if errors.Is(err, capture.ErrNoProcfs) {
+			hint = "of a Go program: leakdiff pprof URL; of a JVM: jcmd PID Thread.print > threads-1.txt; of descriptors: lsof -p PID > lsof-1.txt; each again a minute later"
+		}
+		return badCollect(err.Error(), hint)
 	}
 	if err := errors.Join(err, archive.Close()); err != nil {
 		return &analysis.Fault{Code: "disk_full", What: "the archive could not be written", Where: c.Output, Why: err.Error(), Hint: "name a file on a disk with room with -o; FILE.partial holds what was written"}

@@ -262,3 +262,20 @@ func TestCollectCountsInWordsThatFit(t *testing.T) {
 		t.Errorf("%v: %s", err, said)
 	}
 }
+
+func TestCollectSaysWhatASystemWithoutProcfsDoesNotShow(t *testing.T) {
+	l := startLeaker(t)
+	l.leak(20)
+	proc, file := filepath.Join(t.TempDir(), "proc"), filepath.Join(t.TempDir(), "capture.tar.gz")
+	got := execute(t, nil, "collect", "--proc", proc, "--pid", l.pid(), "--pprof", l.address, "--count", "1", "-o", file)
+	if got.status != exitDone || !strings.Contains(got.stderr, "has no procfs") || !strings.Contains(got.stderr, "lsof -p PID") {
+		t.Errorf("status %d: %s", got.status, got.stderr)
+	}
+	if read := execute(t, nil, "report", "--format", "json", file); !strings.Contains(read.stdout, "waitForAnswer") {
+		t.Errorf("the report has no goroutines: %s%s", read.stdout, read.stderr)
+	}
+	got = execute(t, nil, "collect", "--proc", proc, "--pid", l.pid(), "-o", file+".none")
+	if got.status != exitError || !strings.Contains(got.stderr, "has no procfs") || !strings.Contains(got.stderr, "leakdiff pprof URL") {
+		t.Errorf("status %d: %s", got.status, got.stderr)
+	}
+}

@@ -30,6 +30,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path"
@@ -204,9 +205,33 @@ func newCollector(cfg Config, a *Archive) (*collector, error) {
 	if c.tls, err = trust(cfg); err != nil {
 		return nil, err
 	}
+	if err := c.withoutProcfs(); err != nil {
+		return nil, err
+	}
 	c.kernel = firstLine(filepath.Join(cfg.Proc, "sys/kernel/osrelease"))
 	c.bootID = firstLine(filepath.Join(cfg.Proc, "sys/kernel/random/boot_id"))
 	return c, nil
+}
+
+// ErrNoProcfs is the error of a target without an address where there is no procfs, as on macOS.
+var ErrNoProcfs = errors.New("this system has no procfs, so a process cannot be read by its number or name")
+
+// withoutProcfs captures targets by their addresses alone where there is no procfs, and says what
+// that leaves out.
+func (c *collector) withoutProcfs() error {
+	if _, err := os.Stat(c.cfg.Proc); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	c.cfg.Targets = slices.Clone(c.cfg.Targets)
+	for i := range c.cfg.Targets {
+		t := &c.cfg.Targets[i]
+		if t.Pprof == "" && t.Metrics == "" {
+			return fmt.Errorf("%s: %w", c.cfg.Proc, ErrNoProcfs)
+		}
+		t.PID, t.Name = 0, ""
+	}
+	c.say("warning: this system has no procfs: what the addresses serve is captured, and no descriptors, watches, limits or threads; lsof -p PID > lsof-1.txt, again a minute later, has the descriptors")
+	return nil
 }
 
 // begin names the directory of the rounds by the present time, which it returns.
