@@ -116,6 +116,7 @@ func (m *caseMaker) answer(c *Case) *Answer {
 		if a.Lanes = m.drawing(&x, m.page); a.Lanes != nil {
 			m.tellRange(a, m.page[0], &x)
 		}
+		a.Stacks = m.stuckStacks(d)
 	}
 	if m.number <= 1 && d.Series == nil && d.Limit != "" {
 		if d.Since != "" {
@@ -343,10 +344,10 @@ func split(text, at string) Pair {
 	return Pair{text, ""}
 }
 
-// stuckStacks returns where those in the deadlock of an answer wait, or where the goroutine failed;
-// nil for any other answer.
+// stuckStacks returns where those in the deadlock of an answer wait, where the goroutine failed, or
+// where one waits for a connection for good; nil for any other answer.
 func (m *caseMaker) stuckStacks(d *report.Diagnosis) (out []document.Stack) {
-	if d.State != string(report.Deadlock) && d.State != string(report.Crashed) {
+	if d.State != string(report.Deadlock) && d.State != string(report.Crashed) && d.State != string(report.Saturated) {
 		return nil
 	}
 	for _, i := range m.page {

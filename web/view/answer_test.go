@@ -266,3 +266,14 @@ func TestALevelTotalIsDrawnOnlyWhereNothingMoved(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestOneOfThoseThatHangStandsBesideTheAnswer(t *testing.T) {
+	for state, want := range map[report.State]int{report.Saturated: 1, report.Deadlock: 1, report.NoLeakSeen: 0} {
+		in := answeredCase()
+		in.Report.Series[0].PoolWait = &report.PoolWait{Kind: analysis.KindGoroutine, N: 30, Captures: 3, Stacks: []report.MemberStack{{Who: "goroutine 22", Stack: []report.StackFrame{{Function: "main.place"}}}}}
+		in.Report.Diagnosis = report.Diagnosis{Sentence: "app: 30 goroutines wait for a connection.", State: string(state)}
+		if got := NewCase(in).Answer.Stacks; len(got) != want {
+			t.Errorf("%s: %d stacks, want %d", state, len(got), want)
+		}
+	}
+}
