@@ -505,6 +505,7 @@ func (f *lanesFrame) total(t *LaneTotal, y float64) {
 		top = y + 18
 	} else {
 		f.d.label("", "start", 0, y+15, clip(t.Name, 26))
+		f.d.explain(t.Name)
 		f.d.label("s", "start", 0, y+29, clip(t.Course, 28))
 	}
 	f.gaps(top-2, floor+2)

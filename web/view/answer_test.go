@@ -277,3 +277,23 @@ func TestOneOfThoseThatHangStandsBesideTheAnswer(t *testing.T) {
 		}
 	}
 }
+
+func TestAGaugeThatMovedStandsAmongTheTotals(t *testing.T) {
+	for name, c := range map[string]struct {
+		last float64
+		want []string
+	}{"by more than a tenth": {90, []string{"Memory, MiB 80 → 90"}}, "by less": {87, nil}} {
+		in := answeredCase()
+		first := 80.0
+		in.Report.Series[0].Gauges = []report.Gauge{{Name: "process_resident_memory_bytes", Unit: "MiB", Values: []*float64{&first, nil, &c.last}}}
+		var got []string
+		for _, total := range NewCase(in).Answer.Lanes.Totals {
+			if strings.Contains(total.Name, "emory") {
+				got = append(got, strings.TrimPrefix(total.Name, "app, ")+" "+total.Course)
+			}
+		}
+		if len(got) != len(c.want) || len(got) > 0 && !strings.EqualFold(got[0], c.want[0]) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -74,39 +74,57 @@ func (m *caseMaker) drawing(x *laneAxis, of []int) *chart.LanesData {
 	of = of[:min(len(of), totalledProcesses)]
 	var level []chart.LaneTotal
 	for _, i := range of {
-		s, of, n := m.allCaptures(&m.in.Report.Series[i]), len(of), 0
-		for _, kind := range analysis.Kinds() {
-			values := m.totals(s, kind)
-			known := values.Known()
-			if len(known) < 2 || slices.Max(known) == 0 || n == mostTotals/of {
-				continue // none, or not counted twice
-			}
-			name := kindTitle(kind)
-			if of > 1 {
-				name = named(&m.in.Report.Series[i]) + ", " + strings.ToLower(name)
-			}
-			t := chart.LaneTotal{Name: name, Course: report.RiseOf(values, nil).Arrows(), Values: x.spread(s, values)}
-			if lower := m.lower(s, kind); slices.Contains(lower, true) {
-				t.Lower = make([]bool, len(x.labels))
-				for k := range s.Snapshots {
-					if column := x.column(s, k); column >= 0 {
-						t.Lower[column] = isLower(lower, k)
-					}
-				}
-			}
-			if slices.Max(known) == slices.Min(known) {
+		all := m.totalled(&m.in.Report.Series[i], x)
+		n := 0
+		for k := range all {
+			t := &all[k]
+			if known := t.Values.Known(); slices.Max(known) == slices.Min(known) {
 				t.Course = wording.Number(int64(known[0]))
-				level = append(level, t)
-				continue
+				level = append(level, *t)
+			} else if n < mostTotals/len(of) {
+				if n++; len(of) > 1 {
+					t.Name = named(&m.in.Report.Series[i]) + ", " + strings.ToLower(t.Name)
+				}
+				d.Totals = append(d.Totals, *t)
 			}
-			n++
-			d.Totals = append(d.Totals, t)
 		}
 	}
 	if len(d.Totals) == 0 {
 		d.Totals = level[:min(len(level), mostTotals)] // an axis alone would say nothing
 	}
 	return d
+}
+
+// totalled are the totals of a process that were counted twice, and the gauges that moved by more
+// than a tenth: memory is never twice the same.
+func (m *caseMaker) totalled(series *report.Series, x *laneAxis) (out []chart.LaneTotal) {
+	add := func(s *report.Series, name string, values analysis.Counts, lower []bool) {
+		known := values.Known()
+		if len(known) < 2 || slices.Max(known) == 0 {
+			return
+		}
+		t := chart.LaneTotal{Name: name, Course: report.RiseOf(values, nil).Arrows(), Values: x.spread(s, values)}
+		if slices.Contains(lower, true) {
+			t.Lower = make([]bool, len(x.labels))
+			for k := range s.Snapshots {
+				if column := x.column(s, k); column >= 0 {
+					t.Lower[column] = isLower(lower, k)
+				}
+			}
+		}
+		out = append(out, t)
+	}
+	s := m.allCaptures(series)
+	for _, kind := range analysis.Kinds() {
+		add(s, kindTitle(kind), m.totals(s, kind), m.lower(s, kind))
+	}
+	for i := range series.Gauges {
+		g := &series.Gauges[i]
+		if known := g.Counts().Known(); len(known) > 0 && 10*slices.Max(known) > 11*slices.Min(known) {
+			add(series, g.Word(), g.Counts(), nil)
+		}
+	}
+	return out
 }
 
 // chained adds a lane for each link of the chain of an answer, or for its thing alone.
