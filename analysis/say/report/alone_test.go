@@ -147,9 +147,15 @@ func TestAnIncompleteProfileSaysWhatItDeclares(t *testing.T) {
 		t.Errorf("a whole profile: %q", got)
 	}
 	const record = "\n7 @ 0x43a0c1 0x470001\n#\t0x470001\tmain.wait+0x20\t/src/m/main.go:9\n"
-	got = every(t, []map[string]string{{"goroutine.txt": head + "1000" + record}, {"goroutine.txt": head + "1900" + record}}).Diagnosis.Sentence
-	if want := "1000 to 1900 goroutines declared, stacks of 7: the dumps do not show which grew."; !strings.HasSuffix(got, want) {
-		t.Errorf("a series of them: %q, want %q", got, want)
+	for last, want := range map[string]string{
+		"1900": "1000 to 1900 goroutines declared, stacks of 7: the dumps do not show which grew.",
+		"1000": "1000 to 1000 goroutines declared, stacks of 7: the dumps do not show which stayed.",
+		"10":   "1000 to 10 goroutines declared, stacks of 7: the dumps do not show which ended.",
+	} {
+		got = every(t, []map[string]string{{"goroutine.txt": head + "1000" + record}, {"goroutine.txt": head + last + record}}).Diagnosis.Sentence
+		if !strings.HasSuffix(got, want) {
+			t.Errorf("a series of them: %q, want %q", got, want)
+		}
 	}
 }
 

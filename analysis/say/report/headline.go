@@ -247,7 +247,8 @@ func (h *headline) declared(s *Series) string {
 		}
 	}
 	first, last := h.snapshot(s, 0), h.snapshot(s, len(s.Snapshots)-1)
-	return fmt.Sprintf("%s to %s: the dumps do not show which grew", wording.Number(int64(first.Declared)), last.declared())
+	changed := [...]string{"ended", "stayed", "grew"}[1+cmp.Compare(last.Declared, first.Declared)]
+	return fmt.Sprintf("%s to %s: the dumps do not show which %s", wording.Number(int64(first.Declared)), last.declared(), changed)
 }
 
 // lowerBounds words which counts of the kind are lower bounds, or returns "".
