@@ -117,22 +117,24 @@ func minor(version string) (int, bool) {
 	return n, err == nil
 }
 
-// packagesText tells the versions of lists where nothing else was captured, "" without any.
+// packagesText tells the versions of lists where nothing else was captured, "" without any:
+// "kubernetes plugin 1.26.4 has 3 known faults; none is known of durable-task plugin 1.28".
 func (s *Series) packagesText() string {
-	var words []string
-	for _, p := range s.Packages[:min(len(s.Packages), mostPackages)] {
+	var faulty, others []string
+	for _, p := range s.Packages {
 		word := packageWord(p.Name, p.Version)
 		if n := len(p.Known); n > 0 {
-			word += " has " + wording.Plural(n, "known fault", "known faults")
+			faulty = append(faulty, word+" has "+wording.Plural(n, "known fault", "known faults"))
+		} else {
+			others = append(others, word)
 		}
-		words = append(words, word)
 	}
-	if len(words) == 0 {
-		return ""
-	}
-	text := strings.Join(words, ", ")
-	if more := len(s.Packages) - len(words); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+	text, none := wording.Commas(faulty, mostPackages), wording.Commas(others, mostPackages)
+	switch {
+	case text == "" && none != "":
+		return "no fault is known of " + none
+	case none != "":
+		text += "; none is known of " + none
 	}
 	return text
 }
