@@ -58,8 +58,12 @@ func (s *screen) inventory() []string {
 	return append(out, limit...)
 }
 
-// processes has a line for each process: the course of what was counted of it.
+// processes has a line for each process of which something was counted: its course.
 func (s *screen) processes(order []int) []string {
+	order = slices.DeleteFunc(slices.Clone(order), func(i int) bool {
+		kind, _ := s.leading(&s.r.Series[i])
+		return kind == ""
+	})
 	wide := 0
 	names := processNames(len(s.r.Series), func(i int) *Series { return &s.r.Series[i] })
 	for i := range names {
@@ -73,10 +77,8 @@ func (s *screen) processes(order []int) []string {
 			return append(out, s.label("")+fmt.Sprintf("%d more processes", len(order)-n))
 		}
 		x := &s.r.Series[i]
-		text := names[i]
-		if kind, totals := s.leading(x); kind != "" {
-			text = fmt.Sprintf("%-*s  %-11s  %s", wide, names[i], wording.Kinds(s.worded(x, kind)), s.drawn(totals, s.epochs(x)))
-		}
+		kind, totals := s.leading(x)
+		text := fmt.Sprintf("%-*s  %-11s  %s", wide, names[i], wording.Kinds(s.worded(x, kind)), s.drawn(totals, s.epochs(x)))
 		out, label = append(out, s.label(label)+text), ""
 	}
 	return out
