@@ -87,8 +87,8 @@ var answers = map[string]claimed{
 	"gauges/status-series":    {open: "counts and circumstances"},
 
 	"why/near-limit": {state: "at its limit", says: []string{`1008 of 1024 open files`, `all of them connections`}, never: []string{`none near`}},
-	"why/inotify-per-user": {state: "leaking", says: []string{`114 of 128`, `3 processes of its user`, `full at the next capture`, `[Cc]lose each watcher`},
-		never: []string{`38 of 128`, `svc10. .*\(.*svc10`}},
+	"why/inotify-per-user": {state: "leaking", says: []string{`3 processes of one user hold 114 of 128`, `3 processes of its user`, `full at the next capture`, `[Cc]lose each watcher`},
+		never: []string{`38 of 128`, `opened 18`, `svc10. .*\(.*svc10`}},
 	"why/debug3":       {state: "leaking", says: []string{`80 goroutines in app.\(\*W\).loop`, `none ended`, `tracked by id`}, never: []string{`counts alone`}},
 	"why/ancestors":    {state: "leaking", says: []string{`lib.\(\*Conn\).read`, `started by lib.Dial for app.customerSync sync.go:77`}},
 	"why/labels":       {state: "leaking", says: []string{`60 goroutines in app.\(\*W\).loop`}, never: []string{`tenant`}},

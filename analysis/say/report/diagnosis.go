@@ -25,6 +25,9 @@ type Diagnosis struct {
 	Series  *int   `json:"series,omitempty"`
 	Finding int    `json:"finding,omitempty"`
 	Object  string `json:"object,omitempty"`
+	// Together are the series of all processes that it is about, where a limit counts them
+	// together and none of them uses most of it. Claims are then sums.
+	Together []int `json:"together,omitempty"`
 	// Holder names what started them or holds them.
 	Holder string `json:"holder,omitempty"`
 	// Chain is the cause and what hangs on it, the cause first.
@@ -99,8 +102,9 @@ func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 		}
 		return out
 	}
+	shared := d.together(leads)
 	l := leads[0]
-	out := Diagnosis{Verdict: r.worst(), State: d.state(l), Series: &l.series, Finding: l.finding.Rank, Holder: d.holder(l), Sentence: d.sentence(l, leads[1:]), Claims: &l.claims}
+	out := Diagnosis{Verdict: r.worst(), State: d.state(l), Series: &l.series, Finding: l.finding.Rank, Together: shared, Holder: d.holder(l), Sentence: d.sentence(l, leads[1:]), Claims: &l.claims}
 	s := &r.Series[l.series]
 	if o := s.objectOf(l.finding, s.lead(l.finding)); o != nil && l.queue == nil {
 		out.Object = o.ID

@@ -18,6 +18,9 @@ type answer struct {
 	life *analysis.Life
 	// claims are what is said of it.
 	claims Claims
+	// sharers are the series of all processes that it is about, where their use of a limit is
+	// counted together. subject and claims are then sums.
+	sharers []int
 }
 
 // leads are the findings that rose and that no person called benign: accused processes

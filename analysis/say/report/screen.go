@@ -359,7 +359,13 @@ func (s *screen) uncolored(text string) string {
 //	4 ▁▂▃▄▅▆▇█▁ 4  peak 64
 func (s *screen) counted(series int, f *Finding) string {
 	x := &s.r.Series[series]
-	return s.drawn(s.answerOf(series, f).subject.counts, s.epochs(x))
+	subject := s.answerOf(series, f).subject
+	counts := subject.counts
+	if s.lead == f && len(s.Together) > 0 {
+		all := Gauge{Values: x.bound(subject.many).Counts}
+		counts = all.Counts()
+	}
+	return s.drawn(counts, s.epochs(x))
 }
 
 func (s *screen) epochs(x *Series) []int {

@@ -18,6 +18,9 @@ func (d *diagnosing) wordings(l answer) []string {
 	if c.First < 0 {
 		return []string{s.before(f.Title)}
 	}
+	if len(l.sharers) > 0 {
+		return d.sharedWords(l)
+	}
 	of := s.place("of")
 	if d.placed || len(d.r.Series) == 1 && s.Process != "" && strings.Contains(x.all(), s.Named()) {
 		of = "" // it would stand there twice

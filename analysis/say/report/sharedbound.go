@@ -163,13 +163,17 @@ func jointPace(of []Bound, left float64) (perHour, hoursLeft *[3]float64) {
 	return &sum, &[3]float64{left / sum[0], left / sum[2], left / sum[1]}
 }
 
+// whose says whose processes share a bound.
+func (b *Bound) whose() string {
+	if b.Scope == trend.OfHost {
+		return "of this host"
+	}
+	return "of one user"
+}
+
 // sharedText words the use of a bound that several processes share.
 func (b *Bound) sharedText() string {
-	whose := "of one user"
-	if b.Scope == trend.OfHost {
-		whose = "of this host"
-	}
-	text := fmt.Sprintf("%s: %s of %s (%s), by %s %s", b.What, wording.Decimal(b.Used), wording.Decimal(b.Bound), wording.Share(b.Used/b.Bound), wording.Plural(len(b.Shares), "process", "processes"), whose)
+	text := fmt.Sprintf("%s: %s of %s (%s), by %s %s", b.What, wording.Decimal(b.Used), wording.Decimal(b.Bound), wording.Share(b.Used/b.Bound), wording.Plural(len(b.Shares), "process", "processes"), b.whose())
 	if b.HoursLeft != nil && !math.IsInf(b.HoursLeft[0], 0) {
 		text += "; full in " + wording.Span(b.HoursLeft[0])
 	}
