@@ -23,6 +23,8 @@ type LanesData struct {
 	Taken  []time.Time `json:",omitempty"`
 	Lanes  []LifeLane
 	Totals []LaneTotal `json:",omitempty"`
+	// Alike are lanes none of which hangs on the one above it.
+	Alike bool `json:",omitempty"`
 	// From and To are the labels of a part that is shaded, empty for none.
 	From, To string `json:",omitempty"`
 }
@@ -260,7 +262,7 @@ func (f *lanesFrame) above(i int) float64 {
 
 // together are the columns in which members of a lane came with members of the one above it.
 func (f *lanesFrame) together(i int) (out []int) {
-	if i == 0 || f.narrow {
+	if i == 0 || f.narrow || f.Alike {
 		return nil
 	}
 	above, here := f.Lanes[i-1].born(len(f.x)), f.Lanes[i].born(len(f.x))
@@ -460,7 +462,7 @@ func (f *lanesFrame) birth(r *Run, k int, y, h float64) {
 
 // class colours what is the cause or the thing itself, and leaves the others grey.
 func (f *lanesFrame) class(l *LifeLane, class string) string {
-	if l != f.growing() {
+	if l != f.growing() && !f.Alike {
 		class += " soft"
 	}
 	return class
@@ -493,7 +495,7 @@ func (f *lanesFrame) course(l *LifeLane, top, floor float64) {
 	}
 	f.figures(values, top-4)
 	f.d.area("ln-area"+strings.TrimPrefix(f.class(l, "x"), "x"), append(slices.Clone(line), point{line[len(line)-1].x, floor}, point{line[0].x, floor}))
-	f.d.path("c-line "+map[bool]string{true: "up", false: "flat"}[l == f.growing()], line)
+	f.d.path("c-line "+map[bool]string{true: "up", false: "flat"}[l == f.growing() || f.Alike], line)
 }
 
 // total draws a thin line below y.

@@ -39,7 +39,7 @@ const (
 
 // Bare is the drawing without a name of a thing, a process or a capture: figures alone.
 func (l LanesData) Bare() LanesData {
-	out := LanesData{ID: l.ID, Title: l.Title, Times: l.Times, Taken: l.Taken}
+	out := LanesData{ID: l.ID, Title: l.Title, Times: l.Times, Taken: l.Taken, Alike: l.Alike}
 	for i := range l.Labels {
 		out.Labels = append(out.Labels, fmt.Sprint(i+1))
 	}

@@ -162,13 +162,20 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 			of = append(of, l.Series)
 		}
 	}
+	for _, series := range d.Together {
+		if series != *d.Series {
+			of = append(of, series)
+		}
+	}
 	x := m.laneAxis(of)
 	if a.Lanes = m.drawing(&x, of); a.Lanes != nil && d.State != noLeak {
-		m.chained(c, a, d, &x)
+		if m.chained(c, a, d, &x); len(d.Together) > 0 {
+			a.Lanes.Alike, a.Lanes.Totals = true, nil
+		}
 		m.marked(c, a)
 	}
 	m.tellRange(a, *d.Series, &x)
-	if m.stacks(a, d, &x); len(a.Opened) == 0 {
+	if m.stacks(a, d, &x); len(a.Opened) == 0 && len(d.Together) == 0 {
 		m.withoutStack(a, s, f)
 	}
 	a.Facts = answerFacts(d, paced(d))

@@ -297,3 +297,19 @@ func TestAGaugeThatMovedStandsAmongTheTotals(t *testing.T) {
 		}
 	}
 }
+
+func TestProcessesThatShareALimitHaveALaneEach(t *testing.T) {
+	in := answeredCase()
+	d := &in.Report.Diagnosis
+	d.Chain, d.Together = nil, []int{0, 1}
+	d.Claims.N, d.Claims.Many = 33, "things"
+	in.Report.Series[0].Findings[0].Counts, in.Report.Series[1].Findings[0].Counts = analysis.CountsOf(0, 12, 24), analysis.CountsOf(0, 9)
+	a := NewCase(in).Answer
+	var got []string
+	for _, l := range a.Lanes.Lanes {
+		got = append(got, l.Role+": "+l.Figure+" "+l.Noun)
+	}
+	if want := []string{"app: 24 things", "db: 9 things"}; !slices.Equal(got, want) || !a.Lanes.Alike || a.Known != nil {
+		t.Errorf("lanes %q, want %q; alike %v, known %v", got, want, a.Lanes.Alike, a.Known)
+	}
+}

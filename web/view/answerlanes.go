@@ -130,7 +130,7 @@ func (m *caseMaker) totalled(series *report.Series, x *laneAxis) (out []chart.La
 // chained adds a lane for each link of the chain of an answer, or for its thing alone.
 func (m *caseMaker) chained(c *Case, a *Answer, d *report.Diagnosis, x *laneAxis) {
 	anchors, several := m.anchors(c), len(m.in.Report.Series) > 1
-	links := d.Chain
+	links := append(d.Chain[:len(d.Chain):len(d.Chain)], m.sharing(d)...)
 	if len(links) == 0 && d.Claims != nil {
 		noun := d.Claims.Many
 		if d.Claims.N == 1 {
@@ -152,7 +152,7 @@ func (m *caseMaker) chained(c *Case, a *Answer, d *report.Diagnosis, x *laneAxis
 			lane.URL = "#" + anchor
 		}
 		switch {
-		case k == 0 && d.Holder != "":
+		case k == 0 && d.Holder != "" && len(d.Together) == 0:
 			lane.Cause, lane.Role = true, Visible(l.Text)
 			if d.Cause != nil && (d.Cause.Word == "certain" || d.Cause.Word == "likely") {
 				lane.Role, lane.Notes = strings.TrimPrefix(d.Cause.Word+" cause", "certain "), append(lane.Notes, Visible(l.Text))
@@ -172,6 +172,23 @@ func (m *caseMaker) chained(c *Case, a *Answer, d *report.Diagnosis, x *laneAxis
 		}
 		a.Lanes.Lanes = append(a.Lanes.Lanes, lane)
 	}
+}
+
+// mostSharing is how many processes that share a limit have a lane.
+const mostSharing = 4
+
+// sharing has a link for each process of an answer that is about several.
+func (m *caseMaker) sharing(d *report.Diagnosis) (out []report.Link) {
+	for _, i := range d.Together[:min(len(d.Together), mostSharing)] {
+		s := &m.in.Report.Series[i]
+		if len(s.Findings) == 0 {
+			continue
+		}
+		f := &s.Findings[0]
+		course := report.RiseOf(f.Counts, nil)
+		out = append(out, report.Link{Figure: wording.Number(int64(f.Counts.Highest())), Noun: d.Claims.Many, Course: &course, Series: i, Finding: f.Rank})
+	}
+	return out
 }
 
 // lifeLane is one link of a chain: the text of its figures, and its members where they are known.
