@@ -95,9 +95,10 @@ func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	d := r.diagnosing(nouns)
 	leads := d.leads()
 	full := d.saturated() >= 0 && (len(leads) == 0 || leads[0].finding.Verdict != analysis.Leaking)
-	if i := d.dead(); len(leads) == 0 || full || i >= 0 && i == leads[0].series {
+	locked := d.deadlocked(leads)
+	if i := d.dead(); len(leads) == 0 || full || locked || i >= 0 && i == leads[0].series {
 		out := d.unaccused()
-		if full {
+		if full || locked {
 			out.Also, out.More = d.also(answer{series: -1, finding: &Finding{}}, leads)
 		}
 		return out
@@ -149,8 +150,12 @@ func (r *Report) diagnosing(nouns noun.List) *diagnosing {
 
 // state is what became of the subject: "leaking", "leaking until t7".
 func (d *diagnosing) state(l answer) string {
+	s := &d.r.Series[l.series]
 	if at := l.claims.until(); at >= 0 {
-		return string(l.claims.State) + " until " + d.label(&d.r.Series[l.series], at)
+		return string(l.claims.State) + " until " + d.label(s, at)
+	}
+	if l.tied(s) && l.claims.RestartedAt <= 0 {
+		return string(Deadlock) // of which the growth is a consequence
 	}
 	return string(l.claims.State)
 }

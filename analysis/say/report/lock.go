@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -108,6 +109,7 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 	if g == nil {
 		return nil
 	}
+	g.Lasting(j.waitsBefore(i))
 	j.nameHolders(j.Snapshots[i], g)
 	listed := worth(g)
 	ids := make([]string, len(g.Locks))
@@ -138,6 +140,18 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 		out.Cycles = append(out.Cycles, c)
 	}
 	return out
+}
+
+// waitsBefore are who waited for whom in the dumps of the same process start before snapshot i, the
+// last first. Dumps without ids of goroutines, such as listings between them, are left out.
+func (j *JudgedSeries) waitsBefore(i int) iter.Seq[*wait.Graph] {
+	return func(yield func(*wait.Graph) bool) {
+		for k := i - 1; k >= 0 && j.Trend.Epochs[k] == j.Trend.Epochs[i]; k-- {
+			if s := j.Snapshots[k]; s.Totals.Goroutines != nil && !yield(wait.Of(s)) {
+				return
+			}
+		}
+	}
 }
 
 // worth chooses the locks that matter: several wait, or one for a minute or while its holder is

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/judge/wait"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
@@ -191,8 +192,11 @@ func (d *diagnosing) waiting(l answer) []string {
 		return s.recursion(l.queue, in, until)
 	}
 	if l.tied(s) {
-		text := s.deadlock()
-		return []string{fmt.Sprintf("%s; %s %s behind them%s", text, l.subject.words(n), waits, until), text}
+		text, tail := s.deadlock(), l.subject.words(n)
+		if c := &l.claims; c.From < n && until == "" {
+			tail = fmt.Sprintf("%d to %s", c.From, tail)
+		}
+		return []string{fmt.Sprintf("%s; %s %s behind them%s", text, tail, waits, until), text}
 	}
 	h := &l.queue.Holders[0]
 	text := fmt.Sprintf("%s%s %s for one lock%s", l.subject.words(n), in, waits, until)
@@ -216,14 +220,34 @@ func (d *diagnosing) waiting(l answer) []string {
 	return []string{text + "; " + holder + " is in " + shortRole(h.At), text}
 }
 
-// tied reports a queue for a lock of a proven deadlock, or for one whose holder waits for such a
-// lock: no call and no time ends it.
+// tied reports a queue for a lock of a deadlock, or for one whose holder waits for such a lock: no
+// call and no time ends it.
 func (l *answer) tied(s *Series) bool {
-	if l.queue == nil || s.Locks == nil || len(s.Locks.Cycles) == 0 || s.Locks.Cycles[0].Certainty != Proven {
+	if l.queue == nil || s.Locks == nil || len(s.Locks.Cycles) == 0 {
 		return false
 	}
 	inside := func(lock string) bool { return slices.Contains(s.Locks.Cycles[0].Locks, lock) }
 	return inside(l.queue.ID) || len(l.queue.Holders) > 0 && inside(l.queue.Holders[0].Lock)
+}
+
+// tellsOf reports a finding that tells what an answer about the first deadlock of a process tells: who is
+// in it, or who may hold a lock.
+func (f *Finding) tellsOf(l *Locks) bool {
+	if l == nil || len(l.Cycles) == 0 || f.Kind != FactFinding {
+		return l != nil && len(l.Cycles) > 0 && f.Kind == HolderFinding
+	}
+	return strings.HasPrefix(f.Title, "Deadlock of ") && !slices.ContainsFunc(l.holders(&l.Cycles[0]), func(h *LockHolder) bool { return !strings.Contains(f.Title, h.Name) })
+}
+
+// deadlocked reports a process that stands in a deadlock while what rose does not wait behind it: a proven
+// one comes before any growth, a possible one before a growth that is no proven leak.
+func (d *diagnosing) deadlocked(leads []answer) bool {
+	if len(leads) > 0 && leads[0].tied(&d.r.Series[leads[0].series]) {
+		return false // the growth is told as its consequence
+	}
+	return slices.ContainsFunc(d.r.Series, func(s Series) bool {
+		return s.Locks != nil && len(s.Locks.Cycles) > 0 && s.Died == nil && (s.Locks.Cycles[0].Certainty == Proven || len(leads) > 0 && leads[0].finding.Verdict != analysis.Leaking)
+	})
 }
 
 // lookAtHolder says where to look in a queue whose holder is known.
@@ -312,6 +336,10 @@ func (h *LockHolder) waitsIn() string {
 func (d *diagnosing) queueLinks(l answer) []Link {
 	var out []Link
 	h := &l.queue.Holders[0]
+	if s := &d.r.Series[l.series]; l.tied(s) {
+		cycle := &s.Locks.Cycles[0]
+		return append(out, Link{Figure: fmt.Sprint(len(cycle.Locks)), Noun: wording.Kinds(s.Locks.Kind), Text: "wait for each other: " + wording.List(s.Locks.names(cycle), mostNamed), Series: l.series, Finding: l.finding.Rank})
+	}
 	if on := holderWaits(d.nouns, h); on != "" && h.WaitsFor == wait.ForWaitGroup && len(h.Children) > 0 {
 		figure, noun, _ := strings.Cut(on, " ")
 		out = append(out, Link{Figure: figure, Noun: noun, Text: "without an answer", Series: l.series, Finding: l.finding.Rank})

@@ -69,6 +69,9 @@ func screenOf(r *Report, t Terminal) [][]string {
 	} else {
 		figures, chain = s.figures(), s.links()
 		stack = s.stack(mostScreenFrames)
+		if s.State == string(Deadlock) {
+			stack = s.stuck()
+		}
 		versions = s.versions()
 	}
 	last := slices.Concat(s.actions(), s.known(), s.problems())
@@ -78,7 +81,7 @@ func screenOf(r *Report, t Terminal) [][]string {
 		}
 		return n - 1
 	}
-	if over := lines() - mostLines; over > 0 && s.lead != nil && len(stack) > 0 {
+	if over := lines() - mostLines; over > 0 && s.lead != nil && len(stack) > 0 && s.State != string(Deadlock) {
 		stack = s.stack(max(fewestScreenFrames, mostScreenFrames-over))
 	}
 	var list []string
@@ -149,7 +152,7 @@ var marks = map[string]string{
 // head is the state, whose dumps they are, and how many.
 func (s *screen) head() string {
 	state, until := State(s.State), ""
-	if s.lead != nil && s.Claims != nil {
+	if s.lead != nil && s.Claims != nil && state != Deadlock {
 		state = s.Claims.State
 		if at := s.Claims.until(); at >= 0 {
 			until = " until " + wording.Printable(s.diagnosing.label(&s.r.Series[*s.Series], at))
@@ -505,7 +508,7 @@ func (s *screen) further(most int) []string {
 			if claim := s.LimitClaim; claim != nil && x.Findings[k].Limit == claim.What && (s.lead == nil || i == *s.Series) {
 				continue // its line stands above
 			}
-			if s.lead == nil && strings.Contains(s.Sentence, text) {
+			if s.lead == nil && strings.Contains(s.Sentence, text) || s.State == string(Deadlock) && x.Findings[k].tellsOf(x.Locks) {
 				continue // the answer says it
 			}
 			if len(s.r.Series) > 1 {

@@ -128,7 +128,7 @@ func (s *screen) largest(x *Series, most int) []string {
 	return out
 }
 
-// stuck are the stacks of those in the deadlock of the first process, or of the goroutine that
+// stuck are the stacks of those in the deadlock of the process of the answer, or of the goroutine that
 // failed.
 func (s *screen) stuck() (out []string) {
 	order := s.r.seriesInOrder()
@@ -136,6 +136,9 @@ func (s *screen) stuck() (out []string) {
 		return nil
 	}
 	first := &s.r.Series[order[0]]
+	if s.Series != nil {
+		first = &s.r.Series[*s.Series]
+	}
 	what := "waits"
 	if s.State == string(Crashed) && (first.Died == nil || !first.Died.TestLimit) {
 		what = "failed"
