@@ -122,6 +122,9 @@ func (p *Pool) use() string {
 	return text + " and " + wording.Ratio(queued) + " " + wording.Fit(int(queued), "waits", "wait")
 }
 
+// title is that of the finding on a pool.
+func (p *Pool) title() string { return wording.Capital(p.named()) + " " + p.use() }
+
 // courseOf lists the known values: "0, 0, 9, 26, 48".
 func courseOfValues(values []*float64) string {
 	var words []string
@@ -223,7 +226,7 @@ func (j *JudgedSeries) saturations(families []Family) (out []Finding) {
 			continue
 		}
 		out = append(out, Finding{Kind: SaturatedFinding, Verdict: analysis.Saturated, Families: []string{}, Classes: j.ofPool(p.Name),
-			Title: wording.Capital(p.named()) + " " + p.use(), Text: p.text() + " That is no leak.", Next: poolWords[p.Name].remedy})
+			Title: p.title(), Text: p.text() + " That is no leak.", Next: poolWords[p.Name].remedy})
 	}
 	return out
 }

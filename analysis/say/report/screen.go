@@ -508,7 +508,9 @@ func (s *screen) further(most int) []string {
 			if claim := s.LimitClaim; claim != nil && x.Findings[k].Limit == claim.What && (s.lead == nil || i == *s.Series) {
 				continue // its line stands above
 			}
-			if s.lead == nil && strings.Contains(s.Sentence, text) || s.State == string(Deadlock) && x.Findings[k].tellsOf(x.Locks) {
+			pool := x.saturatedPool()
+			full := s.State == string(Saturated) && pool != nil && text == pool.title()
+			if full || s.lead == nil && strings.Contains(s.Sentence, text) || s.State == string(Deadlock) && x.Findings[k].tellsOf(x.Locks) {
 				continue // the answer says it
 			}
 			if len(s.r.Series) > 1 {

@@ -121,7 +121,10 @@ func (d *diagnosing) unaccused() Diagnosis {
 		out.Proof = s.PoolWait.proof()
 	case first.state == Saturated:
 		p := s.saturatedPool()
-		out.Proof, out.Limit = p.text(), fmt.Sprintf("reached: %s of %s", wording.Ratio(lastOf(p.Running)), wording.Ratio(lastOf(p.Limit)))
+		out.Proof, out.Limit = p.text(), "none is stated"
+		if p.LimitStated {
+			out.Limit = fmt.Sprintf("reached: %s of %s", wording.Ratio(lastOf(p.Running)), wording.Ratio(lastOf(p.Limit)))
+		}
 		if out.Since = d.clock(s, *p.Full); *p.Queues != *p.Full {
 			out.Since += ", and others wait since " + d.clock(s, *p.Queues)
 		}
