@@ -170,8 +170,10 @@ type Judgement struct {
 // Life counts members by identity.
 type Life struct {
 	// Born came after the first snapshot. Gone were followed and have ended.
-	Born int `json:"born"`
-	Gone int `json:"gone"`
+	// Moved of those that came were there at the first snapshot, in another family.
+	Born  int `json:"born"`
+	Moved int `json:"moved,omitempty"`
+	Gone  int `json:"gone"`
 	// Stayed of the Followed are still there at the end: of those that two snapshots or more
 	// could show, or of those that were there at first.
 	Followed int `json:"followed"`

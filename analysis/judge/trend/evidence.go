@@ -283,7 +283,7 @@ func (p *part) life(s *signals) *analysis.Life {
 		established, alive := sum(c.established), sum(c.alive)
 		if established > 0 {
 			born := sum(c.born)
-			return &analysis.Life{Born: born, Gone: born - c.present(p.tracking), Followed: established, Stayed: alive, End: c.run[len(c.run)-1].index}
+			return &analysis.Life{Born: born, Moved: p.wereElsewhere(c.run[0].index), Gone: born - c.present(p.tracking), Followed: established, Stayed: alive, End: c.run[len(c.run)-1].index}
 		}
 	}
 	if b := s.balance; b.known {

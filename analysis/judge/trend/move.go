@@ -86,6 +86,21 @@ func (p *part) movedIn(earlier, snapshot int) int {
 	return n
 }
 
+// wereElsewhere counts the members that came into the family after a snapshot of their epoch which
+// already lists them, in another family: they came here, and did not start.
+func (p *part) wereElsewhere(snapshot int) int {
+	n := 0
+	for number, first := range p.tracking.first {
+		if int(first) <= snapshot || p.series.Epochs[first] != p.series.Epochs[snapshot] {
+			continue
+		}
+		if l, ok := p.listing(int32(number), int(first)); ok && int(l.first) <= snapshot {
+			n++
+		}
+	}
+	return n
+}
+
 // cameMoving counts the members of a snapshot that were listed in another family before they came
 // into this one.
 func (p *part) cameMoving(snapshot int) int {

@@ -254,14 +254,14 @@ func (w Words) survivors(e analysis.Evidence) string {
 	case "none_before":
 		return fmt.Sprintf("no %s of %s was there at %s", w.One, w.label(e.To), w.label(e.From)) + born
 	case "from_elsewhere":
-		if ofSockets(e) {
+		if byState(e) {
 			return fmt.Sprintf("%d of %d %s of %s were in another state at %s", e.N, e.Of, w.Many, w.label(e.To), w.label(e.From)) + born
 		}
 		return fmt.Sprintf("%d of %d %s of %s watched something that still existed at %s", e.N, e.Of, w.Many, w.label(e.To), w.label(e.From)) + born
 	}
 	text := fmt.Sprintf("%d of %d %s of %s are still there at %s", e.N, e.Of, w.Many, w.label(e.From), w.label(e.To))
 	went, came := ", %d in another group, since what they watched is gone", ", %d watched something that still existed then"
-	if ofSockets(e) {
+	if byState(e) {
 		went, came = ", %d in another state", ", %d were in another state then"
 	}
 	if n := int(e.Figures["went_elsewhere"]); n > 0 {
@@ -273,10 +273,14 @@ func (w Words) survivors(e analysis.Evidence) string {
 	return text + born
 }
 
-// ofSockets reports evidence of members whose family has their state: of all others that change
-// their family, the watches, the target changed.
-func ofSockets(e analysis.Evidence) bool {
-	return e.Identity == analysis.Inode || e.Identity == analysis.Ends
+// byState reports evidence of members whose family has their state or stack: of all others that
+// change their family, the watches, the target changed.
+func byState(e analysis.Evidence) bool {
+	switch e.Identity {
+	case analysis.Inode, analysis.Ends, analysis.GoroutineID, analysis.ThreadNumber:
+		return true
+	}
+	return false
 }
 
 func (w Words) plateau(e analysis.Evidence) string {
@@ -336,7 +340,7 @@ func (w Words) presence(e analysis.Evidence) string {
 	case "gone_in_version":
 		return fmt.Sprintf("there in version %s, absent in version %s", name(e, 0), name(e, 1))
 	case "new_elsewhere", "gone_elsewhere":
-		if ofSockets(e) {
+		if byState(e) {
 			since, then := "not there before", "were in another state at "+w.label(e.From)
 			if e.Form == "gone_elsewhere" {
 				since, then = "gone since", "are in another state now"

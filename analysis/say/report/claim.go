@@ -26,9 +26,11 @@ type Claims struct {
 	// State is what became of it.
 	State State `json:"state"`
 	// Followed reports that its members are followed by identity: Came since the first
-	// capture, and Ended.
+	// capture, and Ended. Moved of those that came were there before, in another state: they
+	// did not start, they came to be here.
 	Followed bool `json:"followed"`
 	Came     int  `json:"came"`
+	Moved    int  `json:"moved,omitempty"`
 	Ended    int  `json:"ended"`
 	// PerHour is its pace from the last low to the peak, 0 where that has no times.
 	PerHour float64 `json:"per_hour,omitempty"`
@@ -84,7 +86,7 @@ var stateOf = map[analysis.Verdict]State{
 func (d *diagnosing) claim(l *answer) Claims {
 	s, x := &d.r.Series[l.series], &l.subject
 	c := Claims{
-		One: x.one + x.place, Many: x.all(), State: stateOf[l.finding.Verdict], Followed: x.followed, Came: x.came, Ended: x.went,
+		One: x.one + x.place, Many: x.all(), State: stateOf[l.finding.Verdict], Followed: x.followed, Came: x.came, Moved: min(x.moved, x.came), Ended: x.went,
 		Closed: s.startedByClose(l.finding), Since: -1, EndedAt: s.recoveredAt(l.finding), RestartedAt: d.restartedAt(s, x.counts), Last: x.counts.LastAt(),
 	}
 	if c.First, c.Top = x.counts.FirstAt(), x.counts.HighestAt(); c.First < 0 {
@@ -216,6 +218,13 @@ func forbidden() []rule {
 		},
 	}
 }
+
+// moved reports members of which more than a tenth was there before, in another state: what is
+// said of them is that they came here.
+func (c *Claims) moved() bool { return 10*c.Moved > c.Came }
+
+// began is how many of those that came were not there before.
+func (c *Claims) began() int { return c.Came - c.Moved }
 
 // standing reports a growth that is not proved to go on and whose counts do not rise any more.
 func (c *Claims) standing(l *answer) bool {

@@ -137,6 +137,14 @@ func (d *diagnosing) proofOfStay(l answer) (proved, text string) {
 		still = "were"
 	}
 	rest := fmt.Sprintf("%s since %s %s still there at %s", x.began, from, still, at)
+	came := c.Came
+	switch {
+	case c.moved():
+		rest = fmt.Sprintf("that came since %s %s still there at %s, %d of them then in another state", from, still, at, c.Moved)
+	case c.Moved > 0:
+		came -= c.Moved
+		rest += fmt.Sprintf("; %d more came from another state", c.Moved)
+	}
 	switch {
 	case c.RestartedAt > 0:
 		rest += ", before the restart"
@@ -146,7 +154,7 @@ func (d *diagnosing) proofOfStay(l answer) (proved, text string) {
 	default:
 		rest += fmt.Sprintf(", %d ended", c.Ended)
 	}
-	return nOfN(max(0, c.Came-c.Ended), c.Came, rest)
+	return nOfN(max(0, came-c.Ended), came, rest)
 }
 
 // followed says how many of those that could be followed are there at the last capture that
@@ -172,17 +180,20 @@ func nOfN(n, of int, rest string) (proved, text string) {
 // proofOfGrowth says of a growth that is no accusation who of the first capture is still there.
 // Who ended may have come later: only identities tell.
 func (d *diagnosing) proofOfGrowth(l answer, from, at string) (proved, text string) {
-	c := &l.claims
+	c, news := &l.claims, "are new"
+	if c.Moved > 0 {
+		news = "came"
+	}
 	was := l.subject.counts[c.First].N
 	switch {
 	case was == 0:
 		return "", fmt.Sprintf("None was there at %s; %d came until %s.", from, c.Came, at)
 	case c.Ended == 0:
-		return nOfN(was, was, fmt.Sprintf("that were there at %s still are at %s; %d are new", from, at, c.Came))
+		return nOfN(was, was, fmt.Sprintf("that were there at %s still are at %s; %d %s", from, at, c.Came, news))
 	case l.life == nil || l.life.Had != was:
 		return "", fmt.Sprintf("%d came since %s, %d ended until %s.", c.Came, from, c.Ended, at)
 	}
-	return nOfN(l.life.Kept, was, fmt.Sprintf("that were there at %s still are at %s; %d are new", from, at, max(0, c.Left-l.life.Kept)))
+	return nOfN(l.life.Kept, was, fmt.Sprintf("that were there at %s still are at %s; %d %s", from, at, max(0, c.Left-l.life.Kept), news))
 }
 
 // life is what identities show of a finding, of all families of its key or of its first one.

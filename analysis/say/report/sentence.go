@@ -56,11 +56,11 @@ func (d *diagnosing) wordings(l answer) []string {
 		return []string{course + ", and no more since " + d.label(s, c.Top), course + ", then no more"}
 	}
 	switch {
-	case c.EndedAt > 0 && c.Followed && c.Came > 0:
+	case c.EndedAt > 0 && c.Followed && c.Came > 0 && !c.moved():
 		return d.opened(l, " until "+d.label(s, c.EndedAt-1), strings.Replace(each, "keeps", "kept", 1))
 	case c.EndedAt > 0:
 		return []string{course + fmt.Sprintf(", back at %d at %s", c.Left, d.label(s, c.EndedAt)), course}
-	case c.RestartedAt > 0 && c.Followed && c.Came > 0 && c.Ended == 0:
+	case c.RestartedAt > 0 && c.Followed && c.Came > 0 && !c.moved() && c.Ended == 0:
 		return d.opened(l, "", d.restarted(l))
 	case c.State == Fixed:
 		each = d.restarted(l)
@@ -73,7 +73,7 @@ func (d *diagnosing) wordings(l answer) []string {
 	case x.peerClosed && c.RestartedAt < 0:
 		return []string{fmt.Sprintf("%s: the peers have closed them, %s has not", course, s.self()), course}
 	}
-	if x.connection && c.RestartedAt < 0 && c.Followed && c.Ended == 0 && !x.accepted && !c.gone() {
+	if x.connection && c.RestartedAt < 0 && c.Followed && c.Ended == 0 && !c.moved() && !x.accepted && !c.gone() {
 		if c.PerHour > 0 {
 			figure, unit := wording.Pace(c.PerHour)
 			noun := x.many
@@ -93,6 +93,10 @@ func (d *diagnosing) wordings(l answer) []string {
 		return []string{course + each, course}
 	case c.Ended > 0: // what lived between two captures was not seen
 		return []string{fmt.Sprintf("%s: %d came, %d ended", course, c.Came, c.Ended), course}
+	case c.moved() && c.Moved == c.Came:
+		return []string{fmt.Sprintf("%s: %d came from another state, none left", course, c.Came) + each, course}
+	case c.moved():
+		return []string{fmt.Sprintf("%s: %d came, %d of them from another state, none left", course, c.Came, c.Moved) + each, course}
 	}
 	yet := ""
 	if c.State == MayLeak {
@@ -176,13 +180,13 @@ func (d *diagnosing) opened(l answer, yet, each string) []string {
 	lead := s.lead(l.finding)
 	at := lead.openedThere()
 	if s.Process != "" && !s.Unowned && !d.placed && x.opener() && c.Opener == nil {
-		text = fmt.Sprintf("%s %s %s%s%s and %s", s.Named(), x.began, atLeast, x.words(c.Came), at, x.endedNone()+yet)
+		text = fmt.Sprintf("%s %s %s%s%s and %s", s.Named(), x.began, atLeast, x.words(c.began()), at, x.endedNone()+yet)
 	} else {
 		in := s.place("in")
 		if d.placed {
 			in = ""
 		}
-		text = fmt.Sprintf("%s %s %s%s%s and %s", capital(atLeast+x.words(c.Came)), wording.Fit(c.Came, "was", "were"), x.began, in, at, noneEnded(x, yet))
+		text = fmt.Sprintf("%s %s %s%s%s and %s", capital(atLeast+x.words(c.began())), wording.Fit(c.began(), "was", "were"), x.began, in, at, noneEnded(x, yet))
 	}
 	if beside := s.openedBeside(lead); beside != "" && each == "" {
 		each = beside
@@ -278,9 +282,13 @@ func (d *diagnosing) grown(l answer, course string) []string {
 	if !c.Followed {
 		return []string{course + over + span}
 	}
-	news := fmt.Sprintf("%d new, %d ended", c.Came, c.Ended)
+	word := "new"
+	if c.Moved > 0 {
+		word = "came"
+	}
+	news := fmt.Sprintf("%d %s, %d ended", c.Came, word, c.Ended)
 	if c.Ended == 0 {
-		news = fmt.Sprintf("%d new, none ended", c.Came)
+		news = fmt.Sprintf("%d %s, none ended", c.Came, word)
 	}
 	if c.RestartedAt > 0 {
 		news += d.restarted(l)

@@ -29,6 +29,8 @@ type subject struct {
 	counts     analysis.Counts
 	came, went int
 	followed   bool
+	// moved of those that came were there at the first capture, in another state.
+	moved int
 	// until is the last capture that shows who is still there, if they are followed.
 	until int
 	// identity says by what they are followed: "goroutine id", "inode". reused reports that a
@@ -71,7 +73,7 @@ func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 // lives sets who came and left, if identities show it.
 func (s *subject) lives(l *analysis.Life) {
 	if l != nil {
-		s.came, s.went, s.followed, s.until = l.Born, l.Gone, true, l.End
+		s.came, s.moved, s.went, s.followed, s.until = l.Born, l.Moved, l.Gone, true, l.End
 	}
 }
 
