@@ -162,9 +162,9 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 			of = append(of, l.Series)
 		}
 	}
-	for _, series := range d.Together {
-		if series != *d.Series {
-			of = append(of, series)
+	for _, ref := range d.Together {
+		if ref.Series != *d.Series {
+			of = append(of, ref.Series)
 		}
 	}
 	x := m.laneAxis(of)

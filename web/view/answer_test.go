@@ -301,7 +301,7 @@ func TestAGaugeThatMovedStandsAmongTheTotals(t *testing.T) {
 func TestProcessesThatShareALimitHaveALaneEach(t *testing.T) {
 	in := answeredCase()
 	d := &in.Report.Diagnosis
-	d.Chain, d.Together = nil, []int{0, 1}
+	d.Chain, d.Together = nil, []report.FindingRef{{Series: 0, Rank: in.Report.Series[0].Findings[0].Rank}, {Series: 1, Rank: in.Report.Series[1].Findings[0].Rank}}
 	d.Claims.N, d.Claims.Many = 33, "things"
 	in.Report.Series[0].Findings[0].Counts, in.Report.Series[1].Findings[0].Counts = analysis.CountsOf(0, 12, 24), analysis.CountsOf(0, 9)
 	a := NewCase(in).Answer

@@ -179,14 +179,11 @@ const mostSharing = 4
 
 // sharing has a link for each process of an answer that is about several.
 func (m *caseMaker) sharing(d *report.Diagnosis) (out []report.Link) {
-	for _, i := range d.Together[:min(len(d.Together), mostSharing)] {
-		s := &m.in.Report.Series[i]
-		if len(s.Findings) == 0 {
-			continue
-		}
-		f := &s.Findings[0]
-		course := report.RiseOf(f.Counts, nil)
-		out = append(out, report.Link{Figure: wording.Number(int64(f.Counts.Highest())), Noun: d.Claims.Many, Course: &course, Series: i, Finding: f.Rank})
+	for _, ref := range d.Together[:min(len(d.Together), mostSharing)] {
+		s := &m.in.Report.Series[ref.Series]
+		i := slices.IndexFunc(s.Findings, func(f report.Finding) bool { return f.Rank == ref.Rank })
+		course := report.RiseOf(s.Findings[i].Counts, nil)
+		out = append(out, report.Link{Figure: wording.Number(int64(s.Findings[i].Counts.Highest())), Noun: d.Claims.Many, Course: &course, Series: ref.Series, Finding: ref.Rank})
 	}
 	return out
 }

@@ -125,6 +125,8 @@ func (d *diagnosing) next(l answer) (out *Action, ofCode bool) {
 		if l.claims.quiet(&l) {
 			out.Text = wording.Capital(d.decisive(l)) + ": if more come and none ends, it is a leak; if none comes, it has stopped."
 		}
+	case l.children != nil && s.recoveredAt(l.finding) < 0:
+		out.Text, ofCode = s.wait(), true
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
 		out.Text, ofCode = l.subject.remedy, true
 	}

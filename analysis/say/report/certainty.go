@@ -204,6 +204,9 @@ func (d *diagnosing) holder(l answer) string {
 	if a := l.finding.Ahead; a != nil {
 		return shortRole(a.At)
 	}
+	if l.children != nil {
+		return "zombies"
+	}
 	if f, x := d.stoppedBefore(l); f != nil {
 		return x.all()
 	}
@@ -262,6 +265,9 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	}
 	if a := l.finding.Ahead; a != nil {
 		return &Certainty{likely, fmt.Sprintf("%s further on in %s", wording.Plural(a.Count, "goroutine stays", "goroutines stay"), shortRole(a.Function))}
+	}
+	if l.children != nil {
+		return &Certainty{likely, "zombies, ended children that nobody waited for, grow in step"}
 	}
 	out := d.origin(l)
 	if f, x := d.stoppedBefore(l); f != nil {

@@ -25,9 +25,9 @@ type Diagnosis struct {
 	Series  *int   `json:"series,omitempty"`
 	Finding int    `json:"finding,omitempty"`
 	Object  string `json:"object,omitempty"`
-	// Together are the series of all processes that it is about, where a limit counts them
+	// Together are the findings of all processes that it is about, where a limit counts them
 	// together and none of them uses most of it. Claims are then sums.
-	Together []int `json:"together,omitempty"`
+	Together []FindingRef `json:"together,omitempty"`
 	// Holder names what started them or holds them.
 	Holder string `json:"holder,omitempty"`
 	// Chain is the cause and what hangs on it, the cause first.
@@ -204,6 +204,8 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 		out = append(out, link)
 	} else if f, stopped := d.stoppedBefore(l); f != nil {
 		out = append(out, Link{Figure: wording.Number(int64(f.Counts.Last())), Noun: stopped.noun(f.Counts.Last()), Text: "stand since " + d.label(s, *f.Life.StandsSince), Series: l.series, Finding: l.finding.Rank})
+	} else if n := l.children.Last(); l.children != nil {
+		out = append(out, Link{Figure: wording.Number(int64(n)), Noun: "zombies", Text: RiseOf(l.children, nil).Text(), Series: l.series, Finding: l.finding.Rank})
 	} else if holder := d.holder(l); holder != "" {
 		out = append(out, Link{Figure: "1", Noun: holder, Text: "starts them", Series: l.series, Finding: l.finding.Rank})
 		if !slices.ContainsFunc(l.finding.Stack, func(f StackFrame) bool { return f.CreatedBy && shortRole(f.Function) == holder }) && !d.started(l, holder) {

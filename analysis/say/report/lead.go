@@ -16,11 +16,13 @@ type answer struct {
 	queue *Lock
 	// life is what identities show of the first family, nil without them.
 	life *analysis.Life
+	// children are the ended children of its process that it comes with, nil without any.
+	children analysis.Counts
 	// claims are what is said of it.
 	claims Claims
-	// sharers are the series of all processes that it is about, where their use of a limit is
+	// sharers are the findings of all processes that it is about, where their use of a limit is
 	// counted together. subject and claims are then sums.
-	sharers []int
+	sharers []FindingRef
 }
 
 // leads are the findings that rose and that no person called benign: accused processes

@@ -42,6 +42,9 @@ func (d *diagnosing) answerOf(series int, f *Finding) answer {
 	}
 	out.life = s.life(f)
 	out.claims = d.claim(&out)
+	if out.claims.State == Leaks || out.claims.State == MayLeak {
+		out.children = s.children(&out)
+	}
 	d.callStreams(&out)
 	return out
 }

@@ -30,6 +30,9 @@ func (d *diagnosing) wordings(l answer) []string {
 		each = ": each keeps " + x.each
 	}
 	course := d.grewFrom(l, of)
+	if l.children != nil && c.steady() {
+		return d.childrenWords(l, course)
+	}
 	switch {
 	case s.lost(f, x):
 		return []string{fmt.Sprintf("%s%s went on with fewer goroutines than before", x.words(c.N), of)}

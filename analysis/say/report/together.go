@@ -10,24 +10,24 @@ import (
 
 // together makes the first answer that of all processes whose use one limit counts together,
 // where they take it up alike: none of them keeps more than half, and each opened some and
-// closed none. It returns their series, nil where the process of the first answer stands alone.
-func (d *diagnosing) together(leads []answer) []int {
+// closed none. It returns their findings, nil where the process of the first answer stands alone.
+func (d *diagnosing) together(leads []answer) []FindingRef {
 	l := &leads[0]
 	b := d.r.Series[l.series].bound(l.subject.many)
 	if b == nil || len(b.Shares) < 2 || b.state() == LimitFar || b.Used < b.Peak || 2*b.Shares[0].Used > b.Used {
 		return nil
 	}
-	var of []int
+	var of []FindingRef
 	sum := *l
 	sum.subject.came, sum.subject.counts, sum.subject.each, sum.life = 0, slices.Clone(l.subject.counts), "", nil
 	least, most, used := b.Used, 0.0, 0.0
 	for i := range leads {
 		o := &leads[i]
 		at := slices.IndexFunc(b.Shares, func(x BoundShare) bool { return x.Series == o.series })
-		if at < 0 || slices.Contains(of, o.series) || o.subject.many != l.subject.many || !d.opensAlike(l, o) {
+		if at < 0 || slices.ContainsFunc(of, func(f FindingRef) bool { return f.Series == o.series }) || o.subject.many != l.subject.many || !d.opensAlike(l, o) {
 			continue
 		}
-		of = append(of, o.series)
+		of = append(of, FindingRef{Process: d.r.Series[o.series].Process, Series: o.series, Rank: o.finding.Rank})
 		least, most, used = min(least, b.Shares[at].Used), max(most, b.Shares[at].Used), used+b.Shares[at].Used
 		sum.subject.came += o.claims.Came
 		for k := range sum.subject.counts {
@@ -66,8 +66,8 @@ func (d *diagnosing) sharedWords(l answer) []string {
 	s, x := &d.r.Series[l.series], &l.subject
 	b := s.bound(x.many)
 	names := make([]string, len(l.sharers))
-	for i, series := range l.sharers {
-		names[i] = d.r.Series[series].Process
+	for i, f := range l.sharers {
+		names[i] = d.r.Series[f.Series].Process
 	}
 	text := fmt.Sprintf("%s %s hold %s of %s %s", wording.Plural(len(b.Shares), "process", "processes"), b.whose(), wording.Decimal(b.Used), wording.Decimal(b.Bound), x.many)
 	news := fmt.Sprintf("%s %d and %s", x.began, l.claims.Came, x.endedNone())
