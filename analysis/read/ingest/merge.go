@@ -196,7 +196,7 @@ func groupsOf(parts []*part) []*group {
 			out = append(out, splitDirectory(dir, byDir[dir], owned)...)
 		}
 	}
-	out = joinAbove(joinRepeats(out))
+	out = joinAbove(joinReports(joinRepeats(out)))
 	out = pairMetrics(out)
 	spreadContext(out, byDir)
 	return out

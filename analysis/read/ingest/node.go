@@ -3,6 +3,7 @@ package ingest
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"leakdiff/analysis"
@@ -74,6 +75,46 @@ func (b *builder) handles(rows []analysis.Descriptor) {
 			rows[i].Idle = true
 		}
 	}
+}
+
+// joinReports gives reports of Node the listing of their process that was taken in the same moment, in
+// one directory: Node names a report after its time, which no other file has in its name.
+func joinReports(all []*group) []*group {
+	reported := map[*group]*group{}
+	for _, g := range all {
+		if h := g.listingOf(all); h != nil && reported[h] == nil {
+			reported[h] = g
+		}
+	}
+	return slices.DeleteFunc(all, func(h *group) bool {
+		g := reported[h]
+		if g != nil {
+			g.parts, g.context = append(g.parts, h.parts...), append(g.context, h.context...)
+		}
+		return g != nil
+	})
+}
+
+// listingOf is the only group of listings of the process and the moment of a report of Node, nil
+// without one.
+func (g *group) listingOf(all []*group) (found *group) {
+	if g.pid() == 0 || slices.ContainsFunc(g.parts, func(p *part) bool { return p.node == nil }) {
+		return nil
+	}
+	report := g.parts[0]
+	ofReport := func(p *part) bool {
+		return p.listed() && p.pid == report.pid && (p.host == "" || p.host == report.host) && !p.taken().IsZero() && !apart(p.taken(), report.inner)
+	}
+	for _, h := range all {
+		if h == g || h.dir != g.dir || len(h.parts) == 0 || slices.ContainsFunc(h.parts, func(p *part) bool { return !ofReport(p) }) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = h
+	}
+	return found
 }
 
 func (b *builder) node() *nodeReport {

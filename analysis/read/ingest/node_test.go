@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+	"time"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/bundle"
@@ -85,5 +86,37 @@ func TestANumberThatIsUsedAgainIsAnotherSocket(t *testing.T) {
 	}
 	if n := result.Snapshots[0].Totals.Watches; n == nil || *n != 2 {
 		t.Errorf("%v watches, want 2", n)
+	}
+}
+
+// TestAReportOfNodeHasTheListingOfItsMoment: the name of a report has its time, that of lsof a number.
+func TestAReportOfNodeHasTheListingOfItsMoment(t *testing.T) {
+	at := time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC) // 1793527200
+	report := func(pid int) []byte {
+		return fmt.Appendf(nil, `{"header":{"processId":%d,"host":"vm","dumpEventTimeStamp":"1793527200000","commandLine":["node","/srv/watch.js"]},"javascriptStack":{},"libuv":[
+{"type":"fs_event","is_active":true,"is_referenced":true,"address":"0x30","filename":"/srv/b.json"}]}`, pid)
+	}
+	lsof := []byte("COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\nnode 7 root 0r CHR 1,3 0t0 3 /dev/null\nnode 7 root 1w FIFO 0,15 0t0 934018 pipe\nnode 7 root 2w FIFO 0,15 0t0 934019 pipe\n")
+	for name, tt := range map[string]struct {
+		pid       int
+		taken     time.Time
+		snapshots int
+		files     int
+	}{
+		"the same process and moment": {7, at.Add(400 * time.Millisecond), 1, 3},
+		"another process":             {8, at.Add(400 * time.Millisecond), 2, 0},
+		"a minute later":              {7, at.Add(time.Minute), 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			listing := given("cap/lsof-1.txt", lsof)
+			listing.ModTime = tt.taken
+			result, err := Run(t.Context(), Config{Bundle: bundle.Config{TempDir: t.TempDir()}}, []bundle.Input{given("cap/report.20261101.100000.7.0.001.json", report(tt.pid)), listing})
+			if err != nil || len(result.Snapshots) != tt.snapshots {
+				t.Fatalf("%d snapshots, want %d; %v", len(result.Snapshots), tt.snapshots, err)
+			}
+			if s := &result.Snapshots[0]; tt.snapshots == 1 && (s.Process.Name.Value != "watch.js" || *s.Totals.Descriptors != tt.files || *s.Totals.Watches != 1) {
+				t.Errorf("%s with %d descriptors and %d watches, want watch.js with %d and 1", s.Process.Name.Value, *s.Totals.Descriptors, *s.Totals.Watches, tt.files)
+			}
+		})
 	}
 }
