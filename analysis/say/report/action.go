@@ -156,7 +156,7 @@ func (d *diagnosing) name(l answer) *Action {
 		return &Action{Asks: true, Text: "Say what was counted: name the file after it (open-fds.txt, goroutines.txt, threads.txt), or leave the command above the numbers."}
 	}
 	out := &Action{Text: "A count names nobody. Take captures that do, " + d.decisive(l) + ":", Captures: true, Command: d.collect(s, d.decidesIn(l))}
-	if s.lead(l.finding).Kind == analysis.KindGoroutine {
+	if s.lead(l.finding).Kind == analysis.KindGoroutine && !strings.Contains(out.Command, "HOST:PORT") {
 		out.Command = strings.Replace(out.Command, "collect ", "collect --pprof http://HOST:PORT ", 1)
 	}
 	return out
@@ -239,15 +239,22 @@ func (r *Report) Captures() []ProcessCapture {
 	return out
 }
 
-// collect is the command for five captures in a time, at least two minutes.
+// collect is the command for five captures in a time, at least two minutes. Goroutines are dumped by
+// an address: where they alone are known, that is all that is needed, on any system.
 func (d *diagnosing) collect(s *Series, took time.Duration) string {
 	every := max(30*time.Second, (took / 4).Round(time.Second))
 	if every > time.Minute {
 		every = every.Round(time.Minute)
 	}
-	pid := "PID"
-	if p := d.snapshot(s, len(s.Snapshots)-1).PID; p != nil {
-		pid = fmt.Sprint(*p)
+	last := d.snapshot(s, len(s.Snapshots)-1)
+	how := "collect --pid PID"
+	switch totals := &last.Totals; {
+	case last.PID == nil && totals.Goroutines != nil && totals.Descriptors == nil && totals.Watches == nil:
+		how = "collect --pprof http://HOST:PORT"
+	case last.PID != nil && totals.Goroutines != nil:
+		how = fmt.Sprintf("collect --pid %d --pprof http://HOST:PORT", *last.PID)
+	case last.PID != nil:
+		how = fmt.Sprintf("collect --pid %d", *last.PID)
 	}
 	name := strings.Map(func(c rune) rune {
 		if c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
@@ -258,7 +265,7 @@ func (d *diagnosing) collect(s *Series, took time.Duration) string {
 	if name == "" {
 		name = "captures"
 	}
-	return fmt.Sprintf("leakdiff collect --pid %s --every %s --count 5 -o %s.tar.gz", pid, flagDuration(every), name)
+	return fmt.Sprintf("leakdiff %s --every %s --count 5 -o %s.tar.gz", how, flagDuration(every), name)
 }
 
 // flagDuration writes a duration as a flag takes it: 30s, 7m, 1h30m.
