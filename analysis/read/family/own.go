@@ -329,7 +329,7 @@ var goroots = sync.OnceValue(func() map[string]bool {
 
 // OfStandardLibrary reports a function of the library of Go or of a JVM, by its name.
 func OfStandardLibrary(function string) bool {
-	for _, prefix := range []string{"java.", "javax.", "jdk.", "sun.", "com.sun."} {
+	for _, prefix := range []string{"java.", "javax.", "jdk.", "sun.", "com.sun.", "com.apple.laf."} {
 		if strings.HasPrefix(function, prefix) {
 			return true
 		}

@@ -129,3 +129,24 @@ func TestADeadlockLeadsThoseThatWaitBehindIt(t *testing.T) {
 		}
 	}
 }
+
+func TestADeadlockWithinTheLibraryIsMendedWhereItIsCalled(t *testing.T) {
+	const head = "2026-11-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):\n\n"
+	thread := func(name string, id int, waits, holds string, frames ...string) string {
+		text := fmt.Sprintf("%q #%d prio=5 os_prio=0 cpu=1.63ms elapsed=60.00s tid=0x%016x nid=0x%x waiting for monitor entry  [0x00007f3340000000]\n   java.lang.Thread.State: BLOCKED (on object monitor)\n\tat %s(Table.java:21)\n\t- waiting to lock <%s> (a java.lang.Object)\n\t- locked <%s> (a java.lang.Object)\n", name, id, 0x7f3300000000+id, 4000+id, frames[0], waits, holds)
+		for _, f := range frames[1:] {
+			text += "\tat " + f + "(Save.java:80)\n"
+		}
+		return text + "\tat java.lang.Thread.run(java.base@17.0.15/Thread.java:840)\n\n"
+	}
+	const a, b = "0x00000000ff0b0010", "0x00000000ff0b0020"
+	for first, want := range map[string]string{
+		"javax.swing.JTable.getRowCount": "The library takes these locks in two orders: do not call it from com.acme.Save.show while another thread is in it.",
+		"com.acme.Table.getRowCount":     "Take these locks in the same order in java.awt.Component.invalidate and com.acme.Table.getRowCount.",
+	} {
+		d := one(t, "threads.txt", head+thread("pool-0", 30, a, b, first, "com.acme.Save.show")+thread("AWT-EventQueue-0", 31, b, a, "java.awt.Component.invalidate", "java.awt.EventQueue.run")).Diagnosis
+		if d.State != "deadlock" || d.Next == nil || d.Next.Text != want {
+			t.Errorf("%s: %s %+v, want %q", first, d.Sentence, d.Next, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/wait"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
@@ -167,16 +168,36 @@ func (s *Series) untie() *Action {
 	if len(s.Locks.Cycles) == 0 {
 		return s.stuckLock().unlock()
 	}
+	cycle := &s.Locks.Cycles[0]
 	var places []string
-	for _, h := range s.Locks.holders(&s.Locks.Cycles[0]) {
+	library := true
+	for _, h := range s.Locks.holders(cycle) {
+		library = library && family.OfStandardLibrary(h.At)
 		if at := shortRole(h.At); at != "" && !slices.Contains(places, at) {
 			places = append(places, at)
 		}
+	}
+	if through := cycle.callers(); library && len(through) > 0 {
+		return &Action{Text: "The library takes these locks in two orders: do not call it from " + wording.List(through, mostNamed) + " while another thread is in it."}
 	}
 	if len(places) == 0 {
 		return &Action{Text: "Let all of them take these locks in the same order."}
 	}
 	return &Action{Text: "Take these locks in the same order in " + wording.List(places, mostNamed) + "."}
+}
+
+// callers are the functions that call the library in the stacks of a deadlock.
+func (c *LockCycle) callers() (out []string) {
+	for _, m := range c.Stacks {
+		at := slices.IndexFunc(m.Stack, func(f StackFrame) bool { return !f.CreatedBy && !family.OfStandardLibrary(f.Function) })
+		if at < 0 {
+			continue
+		}
+		if name := shortRole(m.Stack[at].Function); !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // waiting words a queue: what its holder waits for and who waits behind it, "8 shim calls that
