@@ -128,11 +128,13 @@ func (c *Codec) Text(text *string) {
 // Texts writes or reads a column of at most so many texts, which share one string if they
 // are read.
 func (c *Codec) Texts(most int, texts *[]string) {
-	lengths := make([]int, len(*texts))
+	var lengths []int
 	size := 0
-	for i, text := range *texts {
-		lengths[i] = len(text)
-		size += len(text)
+	if !c.reading {
+		for _, text := range *texts {
+			lengths = append(lengths, len(text))
+			size += len(text)
+		}
 	}
 	Numbers(c, most, &lengths)
 	if !c.reading {

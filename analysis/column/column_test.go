@@ -96,6 +96,15 @@ func TestAnyColumnsComeBackAsTheyWere(t *testing.T) {
 	})
 }
 
+func TestTextsAreReadInPlaceOfThoseThatStoodThere(t *testing.T) {
+	data := written(t, &table{texts: []string{"A"}, bytes: []byte{0, 0}})
+	out := table{texts: []string{"before", "more"}, bytes: []byte{7}}
+	r := Reader(data)
+	if out.code(r); r.End() != nil || !slices.Equal(out.texts, []string{"A"}) || !bytes.Equal(out.bytes, []byte{0, 0}) {
+		t.Errorf("%q %v, %v", out.texts, out.bytes, r.End())
+	}
+}
+
 // runsOf draws values that are repeated.
 func runsOf[T any](t *rapid.T, name string, of *rapid.Generator[T]) (out []T) {
 	for range rapid.IntRange(0, 6).Draw(t, name) {
