@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3476}, // with demand and expression
+	{"analysis", 3478}, // with demand and expression
 	{"analysis/read", 55103},
 	{"analysis/judge", 21385},
-	{"analysis/say", 31984},
+	{"analysis/say", 32005},
 	{"web", 27525},
 	{"server", 16353},
 	{"store", 16635},
 	{"cmd/leakdiff", 11276},
 	{"rest", 352},   // migrations, samples
-	{"all", 184086}, // the sum of those above
+	{"all", 184109}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},
