@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"slices"
 	"strings"
 
 	"leakdiff/analysis"
@@ -13,6 +14,8 @@ import (
 // fell, fewer than half of the earlier ids are left and no goroutine waited through, or
 // if the two sets of ids have nothing in common. What a cut dump lacks proves nothing.
 // A snapshot without goroutine ids belongs to the epoch before it.
+// Of dumps in one file, such as a log, those after one that shows its process fail are of another
+// process, and those in which the thread of the virtual machine itself has another id.
 func Epochs(snaps []*analysis.Snapshot) []int {
 	epochs := make([]int, len(snaps))
 	var current start
@@ -34,6 +37,10 @@ type start struct {
 	// at is the start of the process in seconds since 1970, from its metrics or from
 	// the age of its main thread. It is 0 if neither is known.
 	at float64
+	// machine is the native id of the thread of the virtual machine, 0 if unknown.
+	machine int64
+	// failed is the file in which the latest snapshot shows its process fail, "" if it lives.
+	failed string
 	// reference is the latest snapshot with goroutine ids. Complete dumps are preferred
 	// to cut ones.
 	reference *analysis.Snapshot
@@ -52,6 +59,10 @@ func (s *start) learn(snap *analysis.Snapshot) {
 	if at := snap.Figures[startFigure]; at > 0 {
 		s.at = at
 	}
+	if id := machineThread(snap); id > 0 {
+		s.machine = id
+	}
+	s.failed = failedIn(snap)
 	if highest(snap) > 0 && (!cut(snap) || s.reference == nil) {
 		s.reference = snap
 	}
@@ -96,8 +107,40 @@ func (s *start) statedEnd(snap *analysis.Snapshot) (ended, certain bool) {
 	if differ(s.release, named(snap)) {
 		return true, true
 	}
+	if id := machineThread(snap); id > 0 && s.machine > 0 && id != s.machine {
+		return true, true
+	}
+	if s.failed != "" && slices.ContainsFunc(snap.Artifacts, func(a analysis.Artifact) bool { return a.Path == s.failed }) {
+		return true, true
+	}
 	at := snap.Figures[startFigure]
 	return s.at > 0 && at > s.at+sameStart, false
+}
+
+// machineThread is the native id of "VM Thread" of HotSpot, which lives as long as its process, 0
+// without one that is printed.
+func machineThread(snap *analysis.Snapshot) int64 {
+	for i := range snap.Groups {
+		g := &snap.Groups[i]
+		if g.Family.Kind != analysis.KindThread || g.Family.Attributes["sort"] != string(analysis.VMThread) || g.Family.Attributes["name"] != "VM Thread" || g.Count != 1 {
+			continue
+		}
+		for id := range g.Members.IDs() {
+			return id
+		}
+	}
+	return 0
+}
+
+// failedIn is the file in which a snapshot shows why its process ended, "" if it shows no end.
+func failedIn(snap *analysis.Snapshot) string {
+	for i := range snap.Statements {
+		switch x := &snap.Statements[i]; x.Key {
+		case analysis.CrashStatement, analysis.AsleepStatement, analysis.TestLimitStatement:
+			return x.Path
+		}
+	}
+	return ""
 }
 
 // idsDeny reports whether the goroutine ids of snap prove another process than the

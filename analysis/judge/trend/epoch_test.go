@@ -52,6 +52,38 @@ func TestEpochs(t *testing.T) {
 			want: []int{0, 0, 1},
 		},
 		{
+			name: "dumps of one file after a crash are of another process",
+			in:   only(piling("3 3 3")),
+			change: func(s []*analysis.Snapshot) {
+				for i := range s {
+					s[i].Artifacts = []analysis.Artifact{{Path: "app.log"}}
+				}
+				s[1].Statements = []analysis.Statement{{Key: analysis.CrashStatement, Path: "app.log"}}
+			},
+			want: []int{0, 0, 1},
+		},
+		{
+			name: "a dump of another file than the crash may be older",
+			in:   only(piling("3 3")),
+			change: func(s []*analysis.Snapshot) {
+				s[0].Artifacts, s[1].Artifacts = []analysis.Artifact{{Path: "app.log"}}, []analysis.Artifact{{Path: "t1.txt"}}
+				s[0].Statements = []analysis.Statement{{Key: analysis.CrashStatement, Path: "app.log"}}
+			},
+			want: []int{0, 0},
+		},
+		{
+			name: "another thread of the virtual machine is another process",
+			in:   only(piling("3 3 3 3")),
+			change: func(s []*analysis.Snapshot) {
+				for i, native := range []int64{0x5324, 0, 0x5324, 0x6d7c} {
+					vm := analysis.Group{Family: &analysis.Family{Kind: analysis.KindThread, Attributes: map[string]string{"name": "VM Thread", "sort": "vm"}}, Count: 1}
+					vm.Members.Fill().ID = []int64{native}
+					s[i].Groups = append(s[i].Groups, vm)
+				}
+			},
+			want: []int{0, 0, 0, 1},
+		},
+		{
 			name: "ids that start again are another process",
 			in:   scenario{families: map[string]string{onlyFamily: "1-200 1-90,120-300 1-40"}},
 			want: []int{0, 0, 1},

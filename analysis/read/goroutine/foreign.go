@@ -36,6 +36,7 @@ type crashState struct {
 	signal, failed bool // "SIGSEGV: ", "panic: " or "fatal error: "
 	dashes         bool // "-----", after which threads go on with the same dump
 	cause          string
+	logged         string // what the latest line says of a panic
 }
 
 // opens reports whether a goroutine is the first of another dump: a signal shows all
@@ -236,9 +237,28 @@ func (p *textParser) boundary(b []byte, indent int) bool {
 	case has("=================="), has("exit status "),
 		has("goroutine profile: total "), has("goroutineleak profile: total "), isRegister(b):
 	default:
+		p.crash.logged = loggedPanic(b)
 		return false
 	}
 	return true
+}
+
+// loggedPanic is the reason of a panic in a line that a handler of the program logs.
+//
+//	"app (1337) - 25 May 17 11:49 -03 - panic - no tags - - key not found" = "key not found"
+//	"2026/11/29 PANIC: boom" = "boom"
+//	"app: recovered from panic: boom" = ""
+func loggedPanic(b []byte) string {
+	if bytes.Contains(b, []byte("ecovered")) {
+		return ""
+	}
+	for _, word := range []string{" panic - ", " panic: ", " PANIC: "} {
+		if _, text, ok := bytes.Cut(b, []byte(word)); ok {
+			text = text[bytes.LastIndex(text, []byte(" - "))+1:]
+			return string(bytes.TrimLeft(text[:min(len(text), maxCause)], " -"))
+		}
+	}
+	return ""
 }
 
 // crashBegins notes that what follows is a crash. The form of the text is that

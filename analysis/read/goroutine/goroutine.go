@@ -83,6 +83,9 @@ type Goroutine struct {
 	// Cause is the line with the reason why the process died, if g is the first goroutine
 	// after it: "panic: boom", "fatal error: concurrent map writes".
 	Cause string
+	// Logged is the reason of a panic in the log line right above g, "" if it names none: a handler
+	// of the program may have printed it with the stacks.
+	Logged string
 	// Stack is shared by all goroutines of one parse with the same functions,
 	// files, lines and creator.
 	Stack *analysis.Stack

@@ -38,6 +38,9 @@ func (t *textDump) fails(g *goroutine.Goroutine) {
 	if g.Cause != "" && t.failure == nil && !g.Dumper && !recovered(g.Stack) {
 		t.failure = &failure{line: g.Cause}
 	}
+	if t.failure == nil && mainPanics(g) {
+		t.failure = &failure{line: "panic: " + g.Logged}
+	}
 	if f := t.failure; f != nil && f.stack == nil && g.ID > 0 {
 		f.goroutine, f.state, f.stack = g.ID, g.State, g.Stack
 		if calls(g.Stack, testAlarm) {
@@ -46,6 +49,12 @@ func (t *textDump) fails(g *goroutine.Goroutine) {
 	} else if f != nil && f.limit != "" {
 		f.tested(g)
 	}
+}
+
+// mainPanics reports that a handler of the program logged a panic of main and its stacks: with main
+// the process ends.
+func mainPanics(g *goroutine.Goroutine) bool {
+	return g.Logged != "" && g.ID == 1 && g.State == "running" && calls(g.Stack, "panic") && calls(g.Stack, "main.main")
 }
 
 // What a test binary has on its stacks (testing/testing.go): the timer of its time limit, and what

@@ -79,7 +79,7 @@ func (j *JudgedSeries) contract() Series {
 	s.Objects = j.objects()
 	s.Findings = j.findings(s.Families, s.Objects)
 	s.Locks = j.LocksAt(s.lastGrown())
-	s.Died = j.deathOf(j.Snapshots[len(j.Snapshots)-1])
+	s.Died = j.died()
 	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
 	s.Signals, s.Gauges, s.Pools, s.Logged, s.Packages = j.signals(), j.gauges(), j.workPools(), j.logFacts(), j.versionsListed()
 	s.PoolWait = j.poolWait(s.Families)

@@ -16,6 +16,10 @@ type Death struct {
 	Deadlock bool `json:"deadlock,omitempty"`
 	// TestLimit reports a test binary that ran into its time limit.
 	TestLimit bool `json:"test_limit,omitempty"`
+	// Times is how many runs of the process ended so, if more than one did, and Alike that the reason
+	// was the same each time.
+	Times int  `json:"times,omitempty"`
+	Alike bool `json:"alike,omitempty"`
 	// Reason is "nil pointer dereference in connections.(*service).dial". Do says what to do.
 	Reason string `json:"reason"`
 	Do     string `json:"do"`
@@ -40,6 +44,24 @@ func (j *JudgedSeries) deathOf(s *analysis.Snapshot) *Death {
 		return out
 	}
 	return nil
+}
+
+// died is how the last run of a process ended, nil for one that lives, with how many of its runs did.
+func (j *JudgedSeries) died() *Death {
+	out := j.deathOf(j.Snapshots[len(j.Snapshots)-1])
+	if out == nil {
+		return nil
+	}
+	times, alike := 0, true
+	for _, s := range j.Snapshots {
+		if was := j.deathOf(s); was != nil {
+			times, alike = times+1, alike && was.Reason == out.Reason
+		}
+	}
+	if times > 1 {
+		out.Times, out.Alike = times, alike
+	}
+	return out
 }
 
 // failing is the stack of the goroutine that a statement is about and its group, nil if the dump
@@ -120,14 +142,20 @@ func (s *Series) ended() string {
 	if s.Died.TestLimit {
 		return wording.Capital(s.Died.Reason)
 	}
+	switch {
+	case s.Died.Alike:
+		return fmt.Sprintf("%s crashed %d times: %s", s.actor(), s.Died.Times, s.Died.Reason)
+	case s.Died.Times > 1:
+		return fmt.Sprintf("%s crashed %d times, the last time: %s", s.actor(), s.Died.Times, s.Died.Reason)
+	}
 	return s.actor() + " crashed: " + s.Died.Reason
 }
 
-// dead is the first process with a single dump that shows it dying, or -1. What its dump shows
-// besides is not why it ended.
+// dead is the first process each of whose dumps shows it dying, or -1. What they show besides is not
+// why it ended.
 func (d *diagnosing) dead() int {
 	for _, i := range d.r.seriesInOrder() {
-		if s := &d.r.Series[i]; s.Died != nil && len(s.Snapshots) == 1 {
+		if s := &d.r.Series[i]; s.Died != nil && len(s.Snapshots) == max(1, s.Died.Times) {
 			return i
 		}
 	}

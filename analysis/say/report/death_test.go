@@ -52,3 +52,43 @@ func TestACrashSpeaksOfWhatHungOrFailed(t *testing.T) {
 		}
 	}
 }
+
+// A log has the dumps of several runs: those after a crash are of another process.
+func TestCrashesOfSeveralRunsInOneFileAreCounted(t *testing.T) {
+	const (
+		crash  = "panic: %s\n\ngoroutine 1 [running]:\nmain.load(0x1)\n\t/src/main.go:10 +0x1d\nmain.main()\n\t/src/main.go:5 +0x1d\n\n"
+		logged = "host - app (%s) - 25 May 17 11:49 -03 - panic - no tags - - key not found\n\ngoroutine 1 [running]:\nexample.com/log.Recover(0x0)\n\t/src/log/log.go:597 +0xab\npanic(0x16b1d20, 0xc420163450)\n\t/usr/local/go/src/runtime/panic.go:489 +0x2cf\nmain.load(0x1)\n\t/src/main.go:10 +0x1d\nmain.main()\n\t/src/main.go:5 +0x1d\n\n"
+	)
+	boom, late := strings.ReplaceAll(crash, "%s", "boom"), strings.ReplaceAll(crash, "%s", "late")
+	idle := goroutineText(7, "select", "main.main", "main.idle(0x1)")
+	alive := "goroutine 1 [select]:\nmain.main()\n\t/src/main.go:5 +0x1d\n\n" + idle
+	handled := logged + idle
+	for _, test := range []struct {
+		name     string
+		captures []string
+		sentence string
+		runs     int
+	}{
+		{"one crash is not counted", []string{boom + idle}, "app crashed: panic “boom” in main.load.", 1},
+		{"two for one reason", []string{boom + idle + boom + idle}, "app crashed 2 times: panic “boom” in main.load.", 2},
+		{"two for different reasons", []string{boom + idle + late + idle}, "app crashed 2 times, the last time: panic “late” in main.load.", 2},
+		{"a handler of the program logged both", []string{handled + handled}, "app crashed 2 times: panic “key not found” in main.load.", 2},
+		{"main goes on in another file", []string{handled, alive}, "No leak seen in app: no goroutines grew in 1 h.", 1},
+		{"main recovered by its own words", []string{strings.Replace(handled, "panic - no tags -", "recovered from panic:", 1)}, "One dump of app: 2 goroutines.", 1},
+		{"another goroutine than main is handled", []string{strings.Replace(handled, "goroutine 1 ", "goroutine 9 ", 1)}, "One dump of app: 2 goroutines.", 1},
+		{"main panics and no line says so", []string{strings.Replace(handled, " - panic - ", " - ", 1)}, "One dump of app: 2 goroutines.", 1},
+	} {
+		var captures []map[string]string
+		for _, text := range test.captures {
+			captures = append(captures, map[string]string{"app/goroutine.txt": text})
+		}
+		r := every(t, captures)
+		runs := map[int]bool{}
+		for _, s := range r.Snapshots {
+			runs[s.Epoch] = true
+		}
+		if r.Diagnosis.Sentence != test.sentence || len(runs) != test.runs {
+			t.Errorf("%s: %s, %d runs\nwant %s, %d", test.name, r.Diagnosis.Sentence, len(runs), test.sentence, test.runs)
+		}
+	}
+}
