@@ -73,7 +73,7 @@
   function lines(i) {
     var out = groups.filter(function (g) { return g.rows.length; }).map(function (g) {
       var row = g.rows[0];
-      return (g.name ? g.name + ', ' : '') + row.name.toLowerCase() + ' ' + figure(row, i);
+      return (g.name ? g.name + ', ' : '') + row.name[0].toLowerCase() + row.name.slice(1) + ' ' + figure(row, i);
     });
     return out.length > mostLines ? out.slice(0, mostLines - 1).concat('and ' + (out.length - mostLines + 1) + ' more') : out;
   }

@@ -77,13 +77,12 @@ func (m *caseMaker) drawing(x *laneAxis, of []int) *chart.LanesData {
 		all := m.totalled(&m.in.Report.Series[i], x)
 		n := 0
 		for k := range all {
-			t := &all[k]
-			if known := t.Values.Known(); slices.Max(known) == slices.Min(known) {
-				t.Course = wording.Number(int64(known[0]))
+			t := &all[k].LaneTotal
+			if all[k].level {
 				level = append(level, *t)
 			} else if n < mostTotals/len(of) {
 				if n++; len(of) > 1 {
-					t.Name = named(&m.in.Report.Series[i]) + ", " + strings.ToLower(t.Name)
+					t.Name = named(&m.in.Report.Series[i]) + ", " + wording.Lower(t.Name)
 				}
 				d.Totals = append(d.Totals, *t)
 			}
@@ -95,15 +94,24 @@ func (m *caseMaker) drawing(x *laneAxis, of []int) *chart.LanesData {
 	return d
 }
 
+// drawnTotal is a total of a process. A level one never changed.
+type drawnTotal struct {
+	chart.LaneTotal
+	level bool
+}
+
 // totalled are the totals of a process that were counted twice, and the gauges that moved by more
 // than a tenth: memory is never twice the same.
-func (m *caseMaker) totalled(series *report.Series, x *laneAxis) (out []chart.LaneTotal) {
+func (m *caseMaker) totalled(series *report.Series, x *laneAxis) (out []drawnTotal) {
 	add := func(s *report.Series, name string, values analysis.Counts, lower []bool) {
 		known := values.Known()
 		if len(known) < 2 || slices.Max(known) == 0 {
 			return
 		}
-		t := chart.LaneTotal{Name: name, Course: report.RiseOf(values, nil).Arrows(), Values: x.spread(s, values)}
+		t := drawnTotal{chart.LaneTotal{Name: name, Course: report.RiseOf(values, nil).Arrows(), Values: x.spread(s, values)}, slices.Max(known) == slices.Min(known)}
+		if t.level {
+			t.Course = wording.Number(int64(known[0]))
+		}
 		if slices.Contains(lower, true) {
 			t.Lower = make([]bool, len(x.labels))
 			for k := range s.Snapshots {

@@ -131,7 +131,12 @@ func (m *caseMaker) risen(a *Answer, from, to int) string {
 	var out []string
 	for _, t := range a.Lanes.Totals {
 		if x, y := t.Values[from], t.Values[to]; x.Known() && y.Known() {
-			out = append(out, strings.ToLower(t.Name)+" "+wording.Signed(y.N-x.N))
+			name, memory := strings.CutSuffix(t.Name, ", MiB")
+			text := wording.Lower(name) + " " + wording.Signed(y.N-x.N)
+			if memory {
+				text += " MiB"
+			}
+			out = append(out, text)
 		}
 	}
 	return strings.Join(out, ", ")
