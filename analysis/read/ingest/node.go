@@ -45,8 +45,9 @@ func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	if report.NodeVersion != "" {
 		p.version = "Node.js " + report.NodeVersion
 	}
+	p.stops, a.Truncated = report.Truncated, report.Truncated // handles are missing
 	a.Members = len(n.handles) + len(n.watches)
-	a.Outcome = atLeast(wording.Plural(len(n.handles), "handle with a descriptor", "handles with a descriptor"), false, p.refused)
+	a.Outcome = atLeast(wording.Plural(len(n.handles), "handle with a descriptor", "handles with a descriptor"), report.Truncated, p.refused)
 	if len(n.watches) > 0 {
 		a.Outcome += ", " + wording.Plural(len(n.watches), "watch", "watches")
 	}

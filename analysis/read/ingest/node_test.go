@@ -120,3 +120,24 @@ func TestAReportOfNodeHasTheListingOfItsMoment(t *testing.T) {
 		})
 	}
 }
+
+// A report that was copied while it was written lacks handles: their count is a lower bound.
+func TestACutReportOfNodeCountsAtLeast(t *testing.T) {
+	whole, err := os.ReadFile(corpus.Path(t, "series", "node-agent-leak", "t1", "node", "node-report.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := slices.Clone(whole[:len(whole)*2/3])
+	for name, tt := range map[string]struct {
+		report []byte
+		want   analysis.Exactness
+	}{"whole": {whole, analysis.Exact}, "cut": {cut, analysis.AtLeast}} {
+		result, err := Run(t.Context(), Config{Bundle: bundle.Config{TempDir: t.TempDir()}}, []bundle.Input{given("t1/node-report.json", tt.report)})
+		if err != nil || len(result.Snapshots) != 1 {
+			t.Fatalf("%s: %d snapshots, %v", name, len(result.Snapshots), err)
+		}
+		if s := &result.Snapshots[0]; s.Totals.Descriptors == nil || *s.Totals.Descriptors == 0 || s.Exactness(analysis.KindDescriptor) != tt.want {
+			t.Errorf("%s: descriptors %v, %v", name, s.Totals.Descriptors, s.Exactness(analysis.KindDescriptor))
+		}
+	}
+}

@@ -15,11 +15,20 @@ func (s *Series) children(l *answer) analysis.Counts {
 	if lead == nil || lead.Kind != analysis.KindDescriptor || lead.isTotal() || l.queue != nil {
 		return nil
 	}
+	if counts := s.unwaited(); counts != nil && inSteps(counts, l.subject.counts) && bothClimb(counts, l.subject.counts) {
+		return counts
+	}
+	return nil
+}
+
+// unwaited are how many ended children of a process nobody waited for, where they are many and rise
+// from capture to capture; nil otherwise.
+func (s *Series) unwaited() analysis.Counts {
 	for i := range s.Gauges {
 		if s.Gauges[i].Name != endedChildren {
 			continue
 		}
-		if counts := s.Gauges[i].Counts(); counts.Last() >= manyEnded && inSteps(counts, l.subject.counts) && bothClimb(counts, l.subject.counts) {
+		if counts := s.Gauges[i].Counts(); counts.Last() >= manyEnded && bothClimb(counts, counts) {
 			return counts
 		}
 	}

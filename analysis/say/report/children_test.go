@@ -59,3 +59,28 @@ func TestEndedChildrenLeadTheirPipes(t *testing.T) {
 		})
 	}
 }
+
+// Children that nobody waits for are no good news where nothing else grows.
+func TestEndedChildrenAreToldWhereNothingElseGrows(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ended        []int
+		sentence, do string
+	}{
+		"they come in each capture":      {[]int{7, 15, 23, 37, 50}, "Ended children that runner did not wait for grew from 7 to 50.", "Wait for each child"},
+		"some were waited for":           {[]int{7, 30, 23, 37, 50}, "No leak seen in runner: no threads grew in 4 h.", ""},
+		"there are few at the end of it": {[]int{3, 6, 9, 12, 15}, "No leak seen in runner: no threads grew in 4 h.", ""},
+	} {
+		var captures []map[string]string
+		for i := range tt.ended {
+			ps := "  PID  PPID STAT COMMAND\n 5424  5418 Sl   runner\n"
+			for k := range tt.ended[i] {
+				ps += fmt.Sprintf(" %d  5424 Z    true\n", 5444+k)
+			}
+			captures = append(captures, map[string]string{"status.txt": "Name:\trunner\nPid:\t5424\nPPid:\t5418\nThreads:\t1\n", "ps.txt": ps})
+		}
+		got := every(t, captures).Diagnosis
+		if got.Sentence != tt.sentence || (got.Next == nil) != (tt.do == "") || tt.do != "" && !strings.Contains(got.Next.Text, tt.do) {
+			t.Errorf("%s: %q, do %+v", name, got.Sentence, got.Next)
+		}
+	}
+}

@@ -160,19 +160,39 @@ func (p *PoolWait) show(j *JudgedSeries, g *analysis.Group, at int, in string) {
 		frames := markedFrames(own, stack, marksOf(own, p.Kind, stack))
 		who := LockHolder{ID: m.Identity.ID, Name: g.Family.Attributes["name"]}
 		p.Stacks = []MemberStack{{Who: who.Who(p.Kind), Stack: frames}}
-		for _, wanted := range []func(f *StackFrame) bool{
-			func(f *StackFrame) bool { return f.Own },
-			func(*StackFrame) bool { return true },
-		} {
-			for i := at + 1; i < len(frames); i++ {
-				if f := &frames[i]; !f.CreatedBy && !strings.HasPrefix(f.Function, in) && wanted(f) {
-					p.Function, p.Place = shortRole(f.Function), f.place()
-					return
-				}
-			}
-		}
+		p.asked(frames, at, in)
 		return
 	}
+}
+
+// asked sets who asks for the connection below frame at.
+func (p *PoolWait) asked(frames []StackFrame, at int, in string) {
+	for _, wanted := range []func(f *StackFrame) bool{
+		func(f *StackFrame) bool { return f.Own },
+		func(*StackFrame) bool { return true },
+	} {
+		for i := at + 1; i < len(frames); i++ {
+			if f := &frames[i]; !f.CreatedBy && !strings.HasPrefix(f.Function, in) && wanted(f) {
+				p.Function, p.Place = shortRole(f.Function), f.place()
+				return
+			}
+		}
+	}
+}
+
+// exhausted is what to do about members that come and wait for a connection of a pool, "" for others.
+func exhausted(stack []StackFrame) string {
+	var names []string
+	for i := range stack {
+		names = append(names, stack[i].Function)
+	}
+	at, in := acquiring(names)
+	if at < 0 {
+		return ""
+	}
+	p := PoolWait{Database: in == "database/sql."}
+	p.asked(stack, at, in)
+	return p.remedy()
 }
 
 // text words them: "30 goroutines wait for a database connection in all 5 dumps; 5 transactions are

@@ -92,3 +92,24 @@ func TestThreadsThatWaitForAConnectionForGoodAreTold(t *testing.T) {
 		}
 	}
 }
+
+// A server whose requests pile up at an exhausted pool leaks requests, and the pool is what to mend.
+func TestThoseWhoComeAndWaitForAConnectionAreSentToThePool(t *testing.T) {
+	for function, want := range map[string]string{
+		"database/sql.(*DB).conn(0xc000010000)": "End each Tx (defer Rollback) and close all Rows, on every way out, wherever this pool is used, such as in main.lastOrder at main.go:10. A larger pool gains time only.",
+		"main.ask(0x1)":                         "",
+	} {
+		var captures []map[string]string
+		for k := range 5 {
+			text := goroutineText(1, "sleep", "runtime.main", "main.main()")
+			for i := range 10 * (k + 1) {
+				text += goroutineText(100+i, "select", "net/http.(*Server).Serve", function, "main.lastOrder(0x1)", "main.handle(0x1)", "net/http.(*conn).serve(0x1)")
+			}
+			captures = append(captures, map[string]string{"app/goroutine.txt": text})
+		}
+		d := every(t, captures).Diagnosis
+		if d.State != "leaking" || d.Next == nil || (d.Next.Text == want) != (want != "") {
+			t.Errorf("%s: %s: %s, do %+v", function, d.State, d.Sentence, d.Next)
+		}
+	}
+}

@@ -140,10 +140,10 @@ func (d *diagnosing) proofOfStay(l answer) (proved, text string) {
 	came := c.Came
 	switch {
 	case c.moved():
-		rest = fmt.Sprintf("that came since %s %s still there at %s, %d of them then in another state", from, still, at, c.Moved)
+		rest = fmt.Sprintf("that came since %s %s still there at %s, %d of them then in %s", from, still, at, c.Moved, s.elsewhere(l.finding))
 	case c.Moved > 0:
 		came -= c.Moved
-		rest += fmt.Sprintf("; %d more came from another state", c.Moved)
+		rest += fmt.Sprintf("; %d more came from %s", c.Moved, s.elsewhere(l.finding))
 	}
 	switch {
 	case c.RestartedAt > 0:
@@ -297,4 +297,12 @@ func (d *diagnosing) within(s *Series, at int) string {
 		return fmt.Sprintf("between %s and %s", d.label(s, at-1), d.label(s, at))
 	}
 	return fmt.Sprintf("between %s and %s", wording.Clock(*from), wording.Clock(*to))
+}
+
+// elsewhere is where members were before that came to a group and were there already.
+func (s *Series) elsewhere(f *Finding) string {
+	if lead := s.lead(f); lead != nil && lead.Kind != analysis.KindGoroutine && lead.Kind != analysis.KindThread {
+		return "another group" // a file has another name when it is deleted
+	}
+	return "another state"
 }

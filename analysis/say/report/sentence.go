@@ -97,9 +97,9 @@ func (d *diagnosing) wordings(l answer) []string {
 	case c.Ended > 0: // what lived between two captures was not seen
 		return []string{fmt.Sprintf("%s: %d came, %d ended", course, c.Came, c.Ended), course}
 	case c.moved() && c.Moved == c.Came:
-		return []string{fmt.Sprintf("%s: %d came from another state, none left", course, c.Came) + each, course}
+		return []string{fmt.Sprintf("%s: %d came from %s, none left", course, c.Came, s.elsewhere(l.finding)) + each, course}
 	case c.moved():
-		return []string{fmt.Sprintf("%s: %d came, %d of them from another state, none left", course, c.Came, c.Moved) + each, course}
+		return []string{fmt.Sprintf("%s: %d came, %d of them from %s, none left", course, c.Came, c.Moved, s.elsewhere(l.finding)) + each, course}
 	}
 	yet := ""
 	if c.State == MayLeak {

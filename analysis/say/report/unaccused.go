@@ -128,6 +128,12 @@ func (d *diagnosing) unaccused() Diagnosis {
 		if out.Since = d.clock(s, *p.Full); *p.Queues != *p.Full {
 			out.Since += ", and others wait since " + d.clock(s, *p.Queues)
 		}
+	case first.state == Grew && s.unwaited() != nil:
+		var counts []string
+		for _, n := range s.unwaited().Known() {
+			counts = append(counts, wording.Number(int64(n)))
+		}
+		out.Proof = "The listings of processes show " + wording.Commas(counts, mostCourse) + " of them, and none was taken away."
 	case s.Unowned && d.closeWait(s) != nil:
 		out.Proof = "The peers have closed, the process has not."
 	case first.state == OneDump && out.Capture() != nil && out.Capture().Command != "":
@@ -269,6 +275,10 @@ func (d *diagnosing) rest(series int) resting {
 		out.text = fmt.Sprintf("%s%s grew from %d to %d: %s", wording.Capital(wording.Kinds(t.Kind)), of, t.From, t.To, strings.TrimSuffix(t.spread(), "."))
 	case d.renewed(s) != nil:
 		out.state, out.text, out.rank = Replaced, d.replacedText(s, d.renewed(s)), restsRisen
+	case s.unwaited() != nil:
+		counts := s.unwaited()
+		out.state, out.rank = Grew, restsRisen
+		out.text = fmt.Sprintf("Ended children that %s did not wait for grew from %d to %d", s.self(), counts[counts.FirstAt()].N, counts.Last())
 	case d.peaked(s) != "":
 		out.state, out.text, out.rank = Grew, d.peaked(s), restsRisen
 	case d.doubt(s) != "":
@@ -527,6 +537,9 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		}
 		return &Action{Captures: true, Text: "Add captures of the process that may leak:", Command: "leakdiff collect --pid PID --every 30s --count 5 -o captures.tar.gz"}
 	case CannotTell, Grew:
+		if s.unwaited() != nil {
+			return &Action{Text: s.wait()}
+		}
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	case OneDump, NoLeakSeen:
 		if d.closeWait(s) != nil {
