@@ -506,8 +506,10 @@ func (f *lanesFrame) total(t *LaneTotal, y float64) {
 		f.d.label("s", "end", f.right+6, y+13, t.Course)
 		top = y + 18
 	} else {
-		f.d.label("", "start", 0, y+15, clip(t.Name, 26))
-		f.d.explain(t.Name)
+		name := clip(t.Name, 26)
+		if f.d.label("", "start", 0, y+15, name); name != t.Name {
+			f.d.explain(t.Name)
+		}
 		f.d.label("s", "start", 0, y+29, clip(t.Course, 28))
 	}
 	f.gaps(top-2, floor+2)

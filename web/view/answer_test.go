@@ -282,7 +282,7 @@ func TestAGaugeThatMovedStandsAmongTheTotals(t *testing.T) {
 	for name, c := range map[string]struct {
 		last float64
 		want []string
-	}{"by more than a tenth": {90, []string{"Memory, MiB 80 → 90"}}, "by less": {87, nil}} {
+	}{"by more than a quarter": {101, []string{"Memory, MiB 80 → 101"}}, "by a quarter": {100, nil}} {
 		in := answeredCase()
 		first := 80.0
 		in.Report.Series[0].Gauges = []report.Gauge{{Name: "process_resident_memory_bytes", Unit: "MiB", Values: []*float64{&first, nil, &c.last}}}

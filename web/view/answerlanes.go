@@ -101,7 +101,7 @@ type drawnTotal struct {
 }
 
 // totalled are the totals of a process that were counted twice, and the gauges that moved by more
-// than a tenth: memory is never twice the same.
+// than a quarter: memory of a process that leaks nothing moves by less.
 func (m *caseMaker) totalled(series *report.Series, x *laneAxis) (out []drawnTotal) {
 	add := func(s *report.Series, name string, values analysis.Counts, lower []bool) {
 		known := values.Known()
@@ -128,7 +128,7 @@ func (m *caseMaker) totalled(series *report.Series, x *laneAxis) (out []drawnTot
 	}
 	for i := range series.Gauges {
 		g := &series.Gauges[i]
-		if known := g.Counts().Known(); len(known) > 0 && 10*slices.Max(known) > 11*slices.Min(known) {
+		if known := g.Counts().Known(); len(known) > 0 && 4*slices.Max(known) > 5*slices.Min(known) {
 			add(series, g.Word(), g.Counts(), nil)
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"leakdiff/analysis"
 	"leakdiff/analysis/say/document"
+	"leakdiff/web/chart"
 )
 
 func TestARangeOfTheTimeHasItsFiguresStatesAndStack(t *testing.T) {
@@ -61,4 +63,13 @@ func pageWords(blocks document.Blocks) string {
 		}
 	}
 	return strings.Join(strings.Fields(strings.ReplaceAll(d.Text(), hardSpace, " ")), " ")
+}
+
+func TestWhatRoseInARangeHasItsUnit(t *testing.T) {
+	a := &Answer{Lanes: &chart.LanesData{Totals: []chart.LaneTotal{
+		{Name: "Goroutines", Values: analysis.CountsOf(225, 324)}, {Name: "Memory, MiB", Values: analysis.CountsOf(62, 67)}, {Name: "Descriptors", Values: analysis.CountsOf(-1, 5)},
+	}}}
+	if got, want := new(caseMaker).risen(a, 0, 1), "goroutines +99, memory +5 MiB"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
