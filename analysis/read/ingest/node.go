@@ -78,44 +78,49 @@ func (b *builder) handles(rows []analysis.Descriptor) {
 	}
 }
 
+// processIn is a process by the directory of its captures and its pid.
+type processIn struct {
+	dir string
+	pid int
+}
+
 // joinReports gives reports of Node the listing of their process that was taken in the same moment, in
 // one directory: Node names a report after its time, which no other file has in its name.
 func joinReports(all []*group) []*group {
-	reported := map[*group]*group{}
+	listings := map[processIn][]*group{}
 	for _, g := range all {
-		if h := g.listingOf(all); h != nil && reported[h] == nil {
-			reported[h] = g
+		if pid := g.listedPID(); pid > 0 {
+			at := processIn{g.dir, pid}
+			listings[at] = append(listings[at], g)
 		}
 	}
-	return slices.DeleteFunc(all, func(h *group) bool {
-		g := reported[h]
-		if g != nil {
-			g.parts, g.context = append(g.parts, h.parts...), append(g.context, h.context...)
-		}
-		return g != nil
-	})
-}
-
-// listingOf is the only group of listings of the process and the moment of a report of Node, nil
-// without one.
-func (g *group) listingOf(all []*group) (found *group) {
-	if g.pid() == 0 || slices.ContainsFunc(g.parts, func(p *part) bool { return p.node == nil }) {
-		return nil
-	}
-	report := g.parts[0]
-	ofReport := func(p *part) bool {
-		return p.listed() && p.pid == report.pid && (p.host == "" || p.host == report.host) && !p.taken().IsZero() && !apart(p.taken(), report.inner)
-	}
-	for _, h := range all {
-		if h == g || h.dir != g.dir || len(h.parts) == 0 || slices.ContainsFunc(h.parts, func(p *part) bool { return !ofReport(p) }) {
+	joined := map[*group]bool{}
+	for _, g := range all {
+		if g.pid() == 0 || slices.ContainsFunc(g.parts, func(p *part) bool { return p.node == nil }) {
 			continue
 		}
-		if found != nil {
-			return nil
+		found := slices.DeleteFunc(slices.Clone(listings[processIn{g.dir, g.parts[0].pid}]), func(h *group) bool { return !h.listsAt(g.parts[0]) })
+		if len(found) == 1 && !joined[found[0]] {
+			joined[found[0]] = true
+			g.parts, g.context = append(g.parts, found[0].parts...), append(g.context, found[0].context...)
 		}
-		found = h
 	}
-	return found
+	return slices.DeleteFunc(all, func(g *group) bool { return joined[g] })
+}
+
+// listedPID is the process of which all of the group are listings, 0 for any other group.
+func (g *group) listedPID() int {
+	if len(g.parts) == 0 || slices.ContainsFunc(g.parts, func(p *part) bool { return !p.listed() || p.pid != g.parts[0].pid }) {
+		return 0
+	}
+	return g.parts[0].pid
+}
+
+// listsAt reports listings of the host and the moment of a report.
+func (g *group) listsAt(report *part) bool {
+	return !slices.ContainsFunc(g.parts, func(p *part) bool {
+		return p.host != "" && p.host != report.host || p.taken().IsZero() || apart(p.taken(), report.inner)
+	})
 }
 
 func (b *builder) node() *nodeReport {

@@ -35,6 +35,11 @@ func (s *Series) unwaited() analysis.Counts {
 	return nil
 }
 
+// unwaitedText words them: "Ended children that runner did not wait for grew from 7 to 50".
+func (s *Series) unwaitedText(counts analysis.Counts) string {
+	return fmt.Sprintf("Ended children that %s did not wait for grew from %d to %d", s.self(), counts[counts.FirstAt()].N, counts.Last())
+}
+
 // bothClimb reports counts that rise in the same intervals, stepsAlike of them, and fall in none.
 func bothClimb(a, b analysis.Counts) bool {
 	before, steps := -1, 0
@@ -59,7 +64,7 @@ func bothClimb(a, b analysis.Counts) bool {
 // childrenWords say of a process that it never waits for its children, and what they keep open.
 func (d *diagnosing) childrenWords(l answer, course string) []string {
 	s, x, c := &d.r.Series[l.series], &l.subject, &l.claims
-	text := fmt.Sprintf("Ended children that %s did not wait for grew from %d to %d", s.self(), l.children[l.children.FirstAt()].N, l.children.Last())
+	text := s.unwaitedText(l.children)
 	if c.Followed && c.Ended == 0 && c.Came > 0 && !c.moved() {
 		return []string{fmt.Sprintf("%s; it also %s %s and %s", text, x.began, x.words(c.Came), x.endedNone()), text}
 	}

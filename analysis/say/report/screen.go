@@ -170,7 +170,7 @@ func (s *screen) head() string {
 	if state == Deadlock || state == Crashed {
 		mark, accused = marks["leaking"], true
 	}
-	if state == Grew && s.lead != nil {
+	if state == Grew {
 		mark = marks["grew"]
 	}
 	if state == Fixed {

@@ -29,7 +29,7 @@ func (s *screen) inventory() []string {
 		limit = s.labelled("limit", claim.text(), 1)
 	}
 	proof := x.Quiet
-	if State(s.State).ofNoDump() {
+	if State(s.State).ofNoDump() || State(s.State) == Grew && s.Proof != "" {
 		proof = s.Proof
 	}
 	if len(x.Snapshots) > 1 && proof != "" && x.deadlock() == "" {

@@ -133,7 +133,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 		for _, n := range s.unwaited().Known() {
 			counts = append(counts, wording.Number(int64(n)))
 		}
-		out.Proof = "The listings of processes show " + wording.Commas(counts, mostCourse) + " of them, and none was taken away."
+		out.Proof = "The listings of processes show " + wording.Commas(counts, mostCourse) + " of them."
 	case s.Unowned && d.closeWait(s) != nil:
 		out.Proof = "The peers have closed, the process has not."
 	case first.state == OneDump && out.Capture() != nil && out.Capture().Command != "":
@@ -269,16 +269,14 @@ func (d *diagnosing) rest(series int) resting {
 		out.state, out.text, out.rank = NotCompared, s.before(d.nothing(s, kind, totals)), restsAlone
 	case len(aside) > 0:
 		out.text = fmt.Sprintf("Nothing else grows%s: %s hidden by a person", in, wording.Plural(len(aside), "group that grows was", "groups that grow were"))
+	case s.unwaited() != nil:
+		out.state, out.text, out.rank = Grew, s.unwaitedText(s.unwaited()), restsRisen
 	case len(s.TotalsRisen) > 0:
 		t := &s.TotalsRisen[0]
 		out.state, out.rank = Grew, restsRisen
 		out.text = fmt.Sprintf("%s%s grew from %d to %d: %s", wording.Capital(wording.Kinds(t.Kind)), of, t.From, t.To, strings.TrimSuffix(t.spread(), "."))
 	case d.renewed(s) != nil:
 		out.state, out.text, out.rank = Replaced, d.replacedText(s, d.renewed(s)), restsRisen
-	case s.unwaited() != nil:
-		counts := s.unwaited()
-		out.state, out.rank = Grew, restsRisen
-		out.text = fmt.Sprintf("Ended children that %s did not wait for grew from %d to %d", s.self(), counts[counts.FirstAt()].N, counts.Last())
 	case d.peaked(s) != "":
 		out.state, out.text, out.rank = Grew, d.peaked(s), restsRisen
 	case d.doubt(s) != "":
