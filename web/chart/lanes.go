@@ -73,6 +73,7 @@ const (
 	laneMost      = 112
 	laneArea      = 64 // of counts without identities
 	laneTotal     = 34
+	boldWidth     = 1.15 // how much wider names are than other text
 )
 
 // members counts all.
@@ -356,7 +357,7 @@ func (f *lanesFrame) lane(l *LifeLane, y, h float64) {
 		}{{roleClass, l.Role}, {"ln-n", l.name()}, {"", strings.Join(l.Notes, ", ")}} {
 			if text := clip(part.text, 70); text != "" {
 				put(part.class, x, y+14, text)
-				x += textWidth(text) + 10
+				x += boldWidth*textWidth(text) + 10
 			}
 		}
 		return

@@ -178,6 +178,7 @@ func (m *caseMaker) accuse(c *Case, a *Answer, d *report.Diagnosis) {
 	if m.stacks(a, d, &x); len(a.Opened) == 0 && len(d.Together) == 0 {
 		m.withoutStack(a, s, f)
 	}
+	a.Stacks = m.stuckStacks(d)
 	a.Facts = answerFacts(d, paced(d))
 }
 
