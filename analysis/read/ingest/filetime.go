@@ -89,10 +89,14 @@ func (r *reader) dateByFiles(snapshots []analysis.Snapshot, all []*group) {
 	within := func(g *group) bool {
 		return slices.ContainsFunc(g.parts, func(p *part) bool { return stating[p.artifact] })
 	}
+	last := lastOfFile(snapshots, all)
+	earlier := func(i int) bool {
+		return slices.ContainsFunc(all[i].parts, func(p *part) bool { return last[captureFile{snapshots[i].Process.Key(), p.artifact}] > i })
+	}
 	series := map[string]tokenSeries{}
 	for i, g := range all {
 		d := dated{snapshot: &snapshots[i], group: g}
-		if snapshots[i].CapturedAt.IsZero() && !within(g) {
+		if snapshots[i].CapturedAt.IsZero() && !within(g) && !earlier(i) {
 			d.times = slices.DeleteFunc(g.fileTimes(), func(at time.Time) bool {
 				near := func(t time.Time) bool { return t.Sub(at).Abs() <= sameInstant }
 				return !believed && !g.written() && !slices.ContainsFunc(stated, near)
@@ -129,12 +133,31 @@ func (r *reader) dateByFiles(snapshots []analysis.Snapshot, all []*group) {
 		case !s.CapturedAt.IsZero():
 		case within(g):
 			s.TimeFact = analysis.Fact{Source: "no time above it in the file, which states others; order in the file"}
+		case earlier(i):
+			s.TimeFact = analysis.Fact{Source: "the time of the file is that of its last capture; order in the file"}
 		case believed && len(g.fileTimes()) > 0:
 			s.TimeFact = analysis.Fact{Source: "the times of the files contradict the order of the names; order by name"}
 		default:
 			s.TimeFact = analysis.Fact{Source: "no time in the files or their names; order by name"}
 		}
 	}
+}
+
+// A captureFile is a file with captures of a process.
+type captureFile struct {
+	process  string
+	artifact int
+}
+
+// lastOfFile are the places of the last captures of files: the time of a file is that of no earlier one.
+func lastOfFile(snapshots []analysis.Snapshot, all []*group) map[captureFile]int {
+	last := map[captureFile]int{}
+	for i, g := range all {
+		for _, p := range g.parts {
+			last[captureFile{snapshots[i].Process.Key(), p.artifact}] = i
+		}
+	}
+	return last
 }
 
 // anyZone is by how much a day may differ from that of another zone.

@@ -67,6 +67,7 @@ func TestFileTimesDateCapturesAndNeverContradictTheirTokens(t *testing.T) {
 		{"tokens in the names of files are an order as well", []capturedFile{at(0, "p1-t0.txt", dump(5)), at(20, "p1-t1.txt", dump(5, 6)), at(-9, "p1-t2.txt", dump(5, 6, 7)), at(60, "p1-t10.txt", dump(5, 6, 7, 8))}, "p1-t0 0, p1-t1 20, p1-t2 ?, p1-t10 60"},
 		{"bare numbers are pids as well, and no order", []capturedFile{at(40, "dump-2620.txt", dump(5)), at(20, "dump-4711.txt", dump(5, 6))}, "4711 20, 2620 40"},
 		{"a collector's word is above the files' times, and bounds them", series(regular("t0", 70), []capturedFile{at(0, "t1/captured_at.txt", "2026-11-21T03:00:30Z\n")}, regular("t1", 0), regular("t2", 60), regular("t3", 20)), "t0 ?, t1 30, t2 61, t3 ?"},
+		{"the time of a file with three captures is that of the last", []capturedFile{at(40, "count.txt", "open FDs: 30\nopen FDs: 33\nopen FDs: 36\n")}, "#1 ?, #2 ?, #3 40"},
 		{"the newest of the links of a process dates them", []capturedFile{at(0, "t0/prober/goroutine.txt", dump(5)), at(-60, "t0/prober/fdinfo/3", fdinfo), at(2, "t0/prober/fdinfo/4", fdinfo), at(-60, "t1/prober/fdinfo/3", fdinfo), at(22, "t1/prober/fdinfo/4", fdinfo)}, "t0 2, t1 22"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

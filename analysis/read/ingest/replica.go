@@ -90,17 +90,21 @@ func hostsByName(snapshots []analysis.Snapshot, all []*group, unpacked func(i in
 		if len(places) < 2 {
 			continue
 		}
-		apart, common := false, true
-		for i, p := range places {
+		for _, p := range places {
 			first, last := p.list[0], p.list[len(p.list)-1]
 			p.first = identityOf(&snapshots[first], unpacked(first), all[first])
 			p.last = p.first
 			if last != first {
 				p.last = identityOf(&snapshots[last], unpacked(last), all[last])
 			}
+		}
+		joinCounted(places)
+		apart, common := false, true
+		for i, p := range places {
 			common = common && p.dir == places[0].dir
 			for _, q := range places[max(0, i-mostNeighbours):i] {
 				switch same, known := p.oneProcess(q); {
+				case p.owner == q.owner:
 				case same:
 					p.owner = q.owner
 				case p.follows(q), q.follows(p): // a restart
@@ -228,7 +232,7 @@ func nameOf(stem string, p *analysis.Process) (name string, sure bool) {
 		return "", false
 	}
 	name = strings.Join(words, "-")
-	stem = strings.TrimRight(strings.TrimRight(name, "0123456789"), "-")
+	stem = strings.TrimRight(strings.TrimRight(name, "0123456789"), "-.")
 	numbered := stem != name && !isAddress(name) && (len(words) == 1 || len(words) == 2 && stem == words[0])
 	// A program that only names tell is as its files are called.
 	stated := stem == program && p.Name.Source != byFile
@@ -265,6 +269,9 @@ type processIdentity struct {
 	// age is that of the oldest thread of a JVM in seconds, 0 if it is not known.
 	age   float64
 	kinds [2]identities
+	// newest is the largest number of a goroutine; creators are those of the early ones.
+	newest   int64
+	creators map[int64]string
 }
 
 // identities are hashes of members, in order: those up to bound of too many.
@@ -284,7 +291,7 @@ const (
 )
 
 func identityOf(s *analysis.Snapshot, groups []analysis.Group, g *group) processIdentity {
-	out := processIdentity{start: s.Process.Start.Value}
+	out := processIdentity{start: s.Process.Start.Value, creators: map[int64]string{}}
 	for _, p := range g.parts {
 		if p.threads != nil && len(out.kinds[0].hashes) == 0 {
 			out.kinds[0], out.age = p.threads.addresses, p.threads.oldest
@@ -299,6 +306,12 @@ func identityOf(s *analysis.Snapshot, groups []analysis.Group, g *group) process
 		switch f.Kind {
 		case analysis.KindGoroutine, analysis.KindThread:
 			for id := range groups[i].Members.IDs() {
+				if f.Kind == analysis.KindGoroutine {
+					out.newest = max(out.newest, id)
+					if id <= earlyNumbers {
+						out.creators[id] = f.LooseCreator
+					}
+				}
 				if id > startNumbers && (f.Kind == analysis.KindGoroutine || !addressed) {
 					out.kinds[0].add(id, f.Fingerprint)
 				}
