@@ -17,7 +17,7 @@ import (
 // the test prints.
 var budgets = []budget{
 	{"analysis", 3478}, // with demand and expression
-	{"analysis/read", 55141},
+	{"analysis/read", 55261},
 	{"analysis/judge", 21428},
 	{"analysis/say", 32092},
 	{"web", 27539},
@@ -25,7 +25,7 @@ var budgets = []budget{
 	{"store", 16635},
 	{"cmd/leakdiff", 11276},
 	{"rest", 352},   // migrations, samples
-	{"all", 184294}, // the sum of those above
+	{"all", 184414}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},
