@@ -531,8 +531,9 @@ func (f *lanesFrame) total(t *LaneTotal, y float64) {
 func (f *lanesFrame) axis(y float64) {
 	f.d.line("c-axis", f.left, y, f.right+6, y)
 	var room spread
+	names := columnNames(f.Labels, 12)
 	name := func(i int) {
-		text := clip(f.Labels[i], 12)
+		text := names[i]
 		half := textWidth(text)/2 + 3
 		if x := min(max(f.x[i], f.left+half-8), f.right+12-half); room.free(x-half, x+half) {
 			f.d.line("c-axis", f.x[i], y, f.x[i], y+4)

@@ -88,9 +88,8 @@ func (l LifelinesData) draw(w float64) drawing {
 		d.recovery(x(r)-9, 18, 18, floor-18)
 	}
 	var names, counts spread
-	for i, label := range l.Labels {
+	for i, s := range columnNames(l.Labels, 10) {
 		d.line("c-grid", x(i), 18, x(i), floor)
-		s := clip(label, 10)
 		half := textWidth(s)/2 + 2
 		at := min(x(i), w-half)
 		if names.free(at-half, at+half) {

@@ -143,8 +143,9 @@ func (s SmallData) draw(w, h float64) drawing {
 	s2 := figure(values[top].N)
 	d.label(mark, "middle", min(max(p.x, textWidth(s2)/2), right-4), max(p.y-7, 10), s2)
 	var room spread
+	names := columnNames(s.Labels, 12)
 	for _, i := range []int{first, last, top} {
-		text := clip(s.Labels[i], 12)
+		text := names[i]
 		half := textWidth(text)/2 + 2
 		x := min(max(a.x[i], half), w-half)
 		if room.free(x-half, x+half) {

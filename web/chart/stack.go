@@ -307,12 +307,13 @@ func (f *stackFrame) columns() {
 		order = append(order, i)
 	}
 	seen := map[int]bool{}
+	names := columnNames(f.s.Labels, 14)
 	for _, i := range order {
 		if i < 0 || seen[i] {
 			continue
 		}
 		seen[i] = true
-		words := clip(f.s.Labels[i], 14)
+		words := names[i]
 		half := 1.1*textWidth(words)/2 + 5
 		x := min(max(f.a.x[i], half), f.d.w-half)
 		if room.free(x-half, x+half) {
@@ -435,11 +436,12 @@ func (r RatesData) draw(w, h float64) drawing {
 		d.label("up", "middle", min(max((a.x[b.From]+a.x[b.To])/2, half), right-half), max(y(b.Each)-5, 10), words)
 	}
 	var room spread
+	names := columnNames(r.Labels, 12)
 	for _, i := range []int{0, len(r.Labels) - 1} {
 		if i < 0 || len(r.Labels) == 0 {
 			continue
 		}
-		words := clip(r.Labels[i], 12)
+		words := names[i]
 		half := 1.15*textWidth(words)/2 + 2
 		x := min(max(a.x[i], half), w-half)
 		if room.free(x-half, x+half) {

@@ -583,12 +583,3 @@ func (t TimelineData) table() Table {
 	}
 	return out
 }
-
-// clip shortens s to n characters.
-func clip(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
-}

@@ -160,6 +160,7 @@ func (f *timelineFrame) labels() {
 		order = append(order, i)
 	}
 	seen := map[int]bool{}
+	names := columnNames(f.t.Labels, 16)
 	for _, i := range order {
 		if i < 0 || i >= len(f.t.Labels) || seen[i] {
 			continue
@@ -167,7 +168,7 @@ func (f *timelineFrame) labels() {
 		seen[i] = true
 		x := f.a.x[i]
 		f.d.line("c-axis", x, y, x, y+4)
-		s := clip(f.t.Labels[i], 16)
+		s := names[i]
 		half := textWidth(s)/2 + 3
 		place := min(max(x, half), f.d.w-half)
 		if !room.free(place-half, place+half) {
