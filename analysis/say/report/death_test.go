@@ -3,6 +3,8 @@ package report_test
 import (
 	"strings"
 	"testing"
+
+	"leakdiff/analysis/say/report"
 )
 
 // The goroutine that the runtime prints first is often the messenger: the timer of a test binary,
@@ -90,5 +92,23 @@ func TestCrashesOfSeveralRunsInOneFileAreCounted(t *testing.T) {
 		if r.Diagnosis.Sentence != test.sentence || len(runs) != test.runs {
 			t.Errorf("%s: %s, %d runs\nwant %s, %d", test.name, r.Diagnosis.Sentence, len(runs), test.sentence, test.runs)
 		}
+	}
+}
+
+// A test of the standard library waits in it, and is what its reader looks for.
+func TestAStackOfTheStandardLibraryAloneShowsItsTest(t *testing.T) {
+	frame := func(function, file string) report.StackFrame {
+		return report.StackFrame{Function: function, File: file, Line: 1}
+	}
+	stack := []report.StackFrame{
+		frame("runtime.gopark", "proc.go"), frame("runtime.semacquire1", "sema.go"), frame("sync.runtime_Semacquire", "sema.go"), frame("sync.(*WaitGroup).Wait", "waitgroup.go"),
+		frame("net/http_test.TestAbort", "transport_test.go"), frame("testing.tRunner", "testing.go"), {Function: "testing.(*T).Run", File: "testing.go", Line: 1, CreatedBy: true},
+	}
+	var got []string
+	for _, f := range report.ShortStack(stack, 4) {
+		got = append(got, f.Function)
+	}
+	if want := "sync.(*WaitGroup).Wait net/http_test.TestAbort testing.(*T).Run"; strings.Join(got, " ") != want {
+		t.Errorf("%v, want %s", got, want)
 	}
 }

@@ -75,7 +75,10 @@ func pickFrames(frames []StackFrame, most int) []int {
 		n--
 		out, most = append(out, n), most-1
 	}
-	standard := func(i int) bool { return family.OfStandardLibrary(frames[i].Function) }
+	// The tests of the standard library are the code of those who run them.
+	standard := func(i int) bool {
+		return family.OfStandardLibrary(frames[i].Function) && !strings.HasSuffix(frames[i].File, "_test.go")
+	}
 	leaf := 0
 	for leaf+1 < n && standard(leaf) && standard(leaf+1) {
 		leaf++
