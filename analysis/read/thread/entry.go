@@ -165,6 +165,19 @@ func attributed(s string) bool {
 	return false
 }
 
+// nameless reports whether a line is the thread of the JVM's own that has no name: the sampler of
+// Flight Recorder of Java 25. It is in each dump while a recording runs, has no stack, and is not
+// counted. Threads of Java have a "#" or the address of their stack as well.
+//
+//	os_prio=31 cpu=20.37ms elapsed=10.15s tid=0x0000000101bcb200 nid=38915 runnable
+func (p *textParser) nameless(l line.Line, s string) bool {
+	if p.dump == nil || p.section != threads || p.dump.Form != FormHotSpot || p.blankAt != l.Number-1 || !strings.HasPrefix(s, "os_prio=") {
+		return false
+	}
+	var h header
+	return h.hotSpot(s) && !h.stacked && h.thread.ID < 0
+}
+
 // jconsoleHeader reads the second line of a paste from JConsole.
 //
 //	Name: pool-1-thread-1

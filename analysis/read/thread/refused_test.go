@@ -123,6 +123,9 @@ func TestWhatBeginsLikeAThreadAndIsNotUnderstoodIsRefused(t *testing.T) {
 			return strings.Replace(s, line, line[:40]+"2026-11-21 02:46:52 INFO started", 1)
 		}, number},
 		{"a state without its header", func(s string) string { return strings.Replace(s, line+"\n", "", 1) }, number},
+		{"a header of Java without its name and number", func(s string) string {
+			return strings.Replace(s, line, line[strings.Index(line, "os_prio="):], 1)
+		}, number},
 		{"a thread of the machine", func(s string) string {
 			at := strings.Index(s, `"GC Thread#1"`)
 			return s[:at+20] + s[at+strings.IndexByte(s[at:], '\n'):]
@@ -161,12 +164,13 @@ func TestWhatLooksLikeAThreadAndIsNoneRefusesNothing(t *testing.T) {
 		return text[:at] + foreign + text[at:]
 	}
 	for name, s := range map[string]string{
-		"a quote that a program printed into a stack":   within("\"GET /index.html HTTP/1.1\" 200\n"),
-		"JSON that a program printed into a stack":      within("{\n\"level\": \"info\",\n\n\"message\": \"started\"\n}\n"),
-		"JSON between threads":                          strings.Replace(text, "\n\n\"Finalizer\"", "\n\n\"level\": \"info\"\n\n\"Finalizer\"", 1),
-		"quotes behind the dump":                        text + "\n\"GET /index.html HTTP/1.1\" 200\n\"main\" #1 began\n",
-		"quotes before the dump":                        "\"GET /index.html HTTP/1.1\" 200\n\n" + text,
-		"a name that holds the end of a line and quote": strings.Replace(text, `"http-nio-8080-exec-6" #22`, "\"http\n\"nio\" exec-6\" #22", 1),
+		"a quote that a program printed into a stack":    within("\"GET /index.html HTTP/1.1\" 200\n"),
+		"JSON that a program printed into a stack":       within("{\n\"level\": \"info\",\n\n\"message\": \"started\"\n}\n"),
+		"JSON between threads":                           strings.Replace(text, "\n\n\"Finalizer\"", "\n\n\"level\": \"info\"\n\n\"Finalizer\"", 1),
+		"the sampler of Flight Recorder, without a name": strings.Replace(text, "\n\n\"GC Thread#1\"", "\n\nos_prio=31 cpu=20.37ms elapsed=10.15s tid=0x0000000101bcb200 nid=38915 runnable  \n\"GC Thread#1\"", 1),
+		"quotes behind the dump":                         text + "\n\"GET /index.html HTTP/1.1\" 200\n\"main\" #1 began\n",
+		"quotes before the dump":                         "\"GET /index.html HTTP/1.1\" 200\n\n" + text,
+		"a name that holds the end of a line and quote":  strings.Replace(text, `"http-nio-8080-exec-6" #22`, "\"http\n\"nio\" exec-6\" #22", 1),
 	} {
 		got := parse(t, "x.txt", s)
 		if n := refused(got); n != 0 || len(warned(got)) != 0 {

@@ -223,6 +223,11 @@ func (p *textParser) line(l line.Line) error {
 		return p.refuse(l)
 	}
 	switch {
+	case p.nameless(l, s):
+		p.border.Within()
+		err := p.deliver()
+		p.open = false
+		return err
 	case p.inside(l, s):
 		p.border.Within()
 	case p.dump != nil && p.section == threads && p.buried(s):
