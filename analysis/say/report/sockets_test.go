@@ -105,9 +105,17 @@ func hourly(t *testing.T, files func([]connection) map[string]string, captures .
 // every reads captures of files, an hour apart.
 func every(t *testing.T, captures []map[string]string) report.Report {
 	t.Helper()
+	for i, files := range captures {
+		files["captured_at"] = fmt.Sprintf("2026-11-21T0%d:00:00Z\n", i)
+	}
+	return undated(t, captures)
+}
+
+// undated reads captures of files that tell no time.
+func undated(t *testing.T, captures []map[string]string) report.Report {
+	t.Helper()
 	tree := fstest.MapFS{}
 	for i, files := range captures {
-		tree[fmt.Sprintf("t%d/captured_at", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "2026-11-21T0%d:00:00Z\n", i)}
 		for name, text := range files {
 			tree[fmt.Sprintf("t%d/%s", i, name)] = &fstest.MapFile{Data: []byte(text)}
 		}

@@ -287,6 +287,9 @@ func (d *diagnosing) rest(series int) resting {
 		out.text, out.rank = "No leak seen"+in+", but "+s.leftOpen(d.closeWait(s)), restsRisen
 	case d.onWhatIsGone(s) != "":
 		out.text, out.rank = "No leak seen, but "+d.onWhatIsGone(s), restsRisen
+	case len(d.dominated(s)) > 0:
+		words := d.dominated(s)
+		out.state, out.text, out.shorter, out.rank = CannotTell, words[0], words[1:], restsRisen
 	default:
 		still, _, over := d.still(s)
 		memory := append(s.memoryRises(), "")
@@ -537,6 +540,9 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 	case CannotTell, Grew:
 		if s.unwaited() != nil {
 			return &Action{Text: s.wait()}
+		}
+		if f, _ := d.dominant(s); r.state == CannotTell && f != nil && d.doubt(s) == "" {
+			return &Action{Text: takeHour, Command: d.collect(s, time.Hour)}
 		}
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	case OneDump, NoLeakSeen:
