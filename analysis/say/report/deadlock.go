@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/wait"
@@ -24,7 +25,7 @@ func (j *JudgedSeries) cycleStacks(s *analysis.Snapshot, g *wait.Graph, cycle []
 			continue
 		}
 		h := &g.Locks[i].Holders[at]
-		if stack := holderStack(s, g.Kind, h); stack != nil {
+		if stack, _ := holderStack(s, g.Kind, h); stack != nil {
 			holder := LockHolder{ID: h.ID, Name: h.Name}
 			out = append(out, MemberStack{Who: holder.Who(g.Kind), Stack: markedFrames(own, stack, marksOf(own, g.Kind, stack))})
 		}
@@ -32,31 +33,65 @@ func (j *JudgedSeries) cycleStacks(s *analysis.Snapshot, g *wait.Graph, cycle []
 	return out
 }
 
-// nameHolders names the holders of locks that are in the standard library by their first own frame.
-func (j *JudgedSeries) nameHolders(s *analysis.Snapshot, g *wait.Graph) {
-	if g.Kind != analysis.KindGoroutine {
-		return
-	}
-	own := j.OwnCode()
+// standing is where a holder stands: the first frame of its own code, and what I/O it waits for.
+type standing struct {
+	frame   *StackFrame
+	io      string
+	untimed bool
+}
+
+// nameHolders names the holders of locks that are in the standard library by their first own frame,
+// and finds where all of them stand.
+func (j *JudgedSeries) nameHolders(s *analysis.Snapshot, g *wait.Graph) map[*wait.Holding]standing {
+	own, out := j.OwnCode(), map[*wait.Holding]standing{}
 	for k := range g.Locks {
 		for i := range g.Locks[k].Holders {
 			h := &g.Locks[k].Holders[i]
-			if !family.OfStandardLibrary(h.At) {
+			stack, of := holderStack(s, g.Kind, h)
+			if stack == nil {
 				continue
 			}
-			if stack := holderStack(s, g.Kind, h); stack != nil {
-				if at := slices.Index(own.Mark(stack).Frames, true); at >= 0 {
-					h.At = stack.Frames[at].Func
-				}
+			frames := markedFrames(own, stack, marksOf(own, g.Kind, stack))
+			at := slices.IndexFunc(frames, func(f StackFrame) bool { return !f.CreatedBy && isOwn(g.Kind, &f) })
+			x := standing{}
+			if at >= 0 {
+				x.frame = &frames[at]
 			}
+			if g.Kind == analysis.KindThread && h.For == wait.Running && len(of.Loose) > 0 && strings.HasPrefix(of.Loose[0], "socket ") {
+				h.For, x.io, x.untimed = wait.ForIO, of.Loose[0], untimed(frames)
+			}
+			// Of a deadlock it matters that a library takes the locks.
+			if at >= 0 && family.OfStandardLibrary(h.At) && (g.Kind == analysis.KindGoroutine || h.Lock < 0) {
+				h.At = frames[at].Function
+			}
+			out[h] = x
 		}
 	}
+	return out
 }
 
-// holderStack is the stack of the member with the id of a holder. Dumps without ids of threads
+// isOwn reports a frame of the program's own code, of a JVM one outside the JDK.
+func isOwn(kind analysis.Kind, f *StackFrame) bool {
+	if kind == analysis.KindThread {
+		return !family.OfStandardLibrary(f.Function)
+	}
+	return f.Own
+}
+
+// untimed reports a stack of a JVM since release 13 that waits for a socket without a timeout:
+// NioSocketImpl waits with one in a method of its own.
+func untimed(frames []StackFrame) bool {
+	in := func(method string) bool {
+		return slices.ContainsFunc(frames, func(f StackFrame) bool { return f.Function == "sun.nio.ch.NioSocketImpl."+method })
+	}
+	return in("implRead") && !in("timedRead")
+}
+
+// holderStack is the stack and the family of the member with the id of a holder. Dumps without ids of threads
 // show it by its first frame, if no other stack has that.
-func holderStack(s *analysis.Snapshot, kind analysis.Kind, h *wait.Holding) *analysis.Stack {
+func holderStack(s *analysis.Snapshot, kind analysis.Kind, h *wait.Holding) (*analysis.Stack, *analysis.Family) {
 	var found []*analysis.Stack
+	var of *analysis.Family
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if g.Family.Kind != kind {
@@ -67,20 +102,21 @@ func holderStack(s *analysis.Snapshot, kind analysis.Kind, h *wait.Holding) *ana
 			if stack == nil || !slices.ContainsFunc(stack.Frames, func(f analysis.Frame) bool { return f.Func == h.At }) {
 				continue
 			}
+			of = g.Family
 			if found = append(found, stack); h.ID <= 0 || !g.Members.Identified() {
 				continue
 			}
 			for m := range g.Members.InVariants(func(variant int) bool { return variant == k }) {
 				if m.Identity.ID == h.ID {
-					return stack
+					return stack, of
 				}
 			}
 		}
 	}
 	if len(found) == 1 {
-		return found[0]
+		return found[0], of
 	}
-	return nil
+	return nil, nil
 }
 
 // stuck are the stacks of those in the first deadlock, of the goroutine that failed, or of one that

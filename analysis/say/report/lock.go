@@ -70,6 +70,12 @@ type LockHolder struct {
 	// other. Lock is the id of the lock that it waits for.
 	WaitsFor wait.Reason `json:"waits_for,omitempty"`
 	Lock     string      `json:"lock,omitempty"`
+	// Caller is the function of the program's own in which it waits, Place its line.
+	Caller string `json:"caller,omitempty"`
+	Place  string `json:"place,omitempty"`
+	// IO is "socket read" of a thread of a JVM, Untimed reports that it has no timeout.
+	IO      string `json:"io,omitempty"`
+	Untimed bool   `json:"without_timeout,omitempty"`
 	// Recursive reports that it waits for this lock itself, in At, and may have taken it in
 	// Inside. Why is the reason for that.
 	Recursive bool   `json:"recursive,omitempty"`
@@ -110,7 +116,7 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 		return nil
 	}
 	g.Lasting(j.waitsBefore(i))
-	j.nameHolders(j.Snapshots[i], g)
+	stand := j.nameHolders(j.Snapshots[i], g)
 	listed := worth(g)
 	ids := make([]string, len(g.Locks))
 	out := &Locks{Snapshot: j.Snapshots[i].ID, Label: j.Snapshots[i].Label, Kind: g.Kind, More: g.More, MoreWaiters: g.MoreWaiters, Unknown: g.Unknown}
@@ -128,7 +134,7 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 	next := 0
 	for k := range g.Locks {
 		if listed[k] {
-			out.List[next] = lockOf(g, k, ids)
+			out.List[next] = lockOf(g, k, ids, stand)
 			next++
 		}
 	}
@@ -183,16 +189,21 @@ func worth(g *wait.Graph) []bool {
 	return listed
 }
 
-func lockOf(g *wait.Graph, k int, ids []string) Lock {
+func lockOf(g *wait.Graph, k int, ids []string, stand map[*wait.Holding]standing) Lock {
 	n := &g.Locks[k]
 	l := Lock{ID: ids[k], Class: n.Class, Waiters: n.Waiters, Oldest: n.Oldest, In: []LockSite{}, Waiting: n.Waiting}
 	for _, e := range n.Entries {
 		l.In = append(l.In, LockSite{Function: e.Func, Count: e.Count})
 	}
-	for _, h := range n.Holders {
-		x := LockHolder{Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive, Once: h.Once, Only: h.Only, Behind: h.Behind}
+	for i := range n.Holders {
+		h := &n.Holders[i]
+		at := stand[h]
+		x := LockHolder{IO: at.io, Untimed: at.untimed, Certainty: h.Certainty, ID: h.ID, Name: h.Name, At: h.At, Inside: h.Inside, State: h.State, Wait: h.Wait, WaitsFor: h.For, Recursive: h.Recursive, Once: h.Once, Only: h.Only, Behind: h.Behind}
+		if at.frame != nil {
+			x.Caller, x.Place = at.frame.Function, at.frame.place()
+		}
 		if h.Recursive {
-			x.Why = recursiveWhy(&h)
+			x.Why = recursiveWhy(h)
 		}
 		if h.Lock >= 0 {
 			x.Lock = ids[h.Lock]
@@ -344,7 +355,7 @@ func (h *LockHolder) awaited() string {
 	case wait.ForChannel:
 		return waits + " at a channel"
 	case wait.ForIO:
-		return waits + " for the network or a pipe"
+		return waits + " for " + h.ioWords()
 	case wait.ForSyscall:
 		return waits + " in a system call"
 	case wait.ForTimer:

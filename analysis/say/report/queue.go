@@ -276,8 +276,11 @@ func (d *diagnosing) deadlocked(leads []answer) bool {
 
 // lookAtHolder says where to look in a queue whose holder is known.
 func (d *diagnosing) lookAtHolder(l answer) string {
-	h := &l.queue.Holders[0]
-	text := fmt.Sprintf("Look at %s in %s: it holds the lock", h.Who(d.r.Series[l.series].Locks.Kind), shortRole(h.At))
+	h, s := &l.queue.Holders[0], &d.r.Series[l.series]
+	if s.Project == "" && h.WaitsFor == wait.ForIO && h.Place != "" {
+		return h.withoutLock(s.Locks.Kind)
+	}
+	text := fmt.Sprintf("Look at %s in %s: it holds the lock", h.Who(s.Locks.Kind), shortRole(h.At))
 	if h.Certainty != Proven {
 		text = strings.Replace(text, "it holds", "it "+string(h.Certainty)+" holds", 1)
 	}
@@ -285,6 +288,34 @@ func (d *diagnosing) lookAtHolder(l answer) string {
 		text += " and waits " + on
 	}
 	return text + "."
+}
+
+// ioWords is the I/O that a holder waits for.
+func (h *LockHolder) ioWords() string {
+	switch {
+	case h.IO == "":
+		return "the network or a pipe"
+	case h.Untimed:
+		return "a " + h.IO + " without a timeout"
+	}
+	return "a " + h.IO
+}
+
+// withoutLock is what to do about a holder that waits for I/O.
+//
+//	Set a deadline for the I/O at main.go:25 in main.(*Ledger).Post, and do no I/O under the lock: goroutine 47 likely holds it.
+func (h *LockHolder) withoutLock(kind analysis.Kind) string {
+	bound, io, sure := "deadline", cmp.Or(h.IO, "I/O"), ""
+	if kind == analysis.KindThread {
+		bound = "timeout"
+	}
+	if h.IO == "socket read" {
+		bound += " (setSoTimeout)"
+	}
+	if h.Certainty != Proven {
+		sure = string(h.Certainty) + " "
+	}
+	return fmt.Sprintf("Set a %s for the %s at %s in %s, and do no I/O under the lock: %s %sholds it.", bound, io, h.Place, shortRole(h.Caller), h.Who(kind), sure)
 }
 
 // holderCalls words the calls that a holder waits for, which it started itself, "" without any.
@@ -330,7 +361,7 @@ func holderWaits(nouns noun.List, h *LockHolder) string {
 	case h.Lock != "" || h.WaitsFor == wait.ForLock:
 		return "another lock"
 	case h.WaitsFor == wait.ForIO:
-		return "the network or a pipe"
+		return h.ioWords()
 	case h.WaitsFor == wait.ForSyscall:
 		return "a system call"
 	}

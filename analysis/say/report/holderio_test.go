@@ -1,0 +1,78 @@
+package report_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// javaThread is a thread of a dump of jstack.
+func javaThread(id int, state string, lines ...string) string {
+	return fmt.Sprintf("\"worker-%d\" #%[1]d prio=5 os_prio=0 cpu=1.00ms elapsed=30.00s tid=0x00007f29c%07[1]x nid=0x%[1]x runnable  [0x00007f2976afc000]\n   java.lang.Thread.State: %s\n\t%s\n\n", id, state, strings.Join(lines, "\n\t"))
+}
+
+// queues are four captures in which ever more wait for the holder of a lock.
+func queues(file, head, tail, holder string, waiter func(id int) string) (out []map[string]string) {
+	for _, n := range []int{3, 13, 24, 36} {
+		text := head + holder
+		for i := range n {
+			text += waiter(100 + i)
+		}
+		text += tail
+		out = append(out, map[string]string{file: text})
+	}
+	return out
+}
+
+func TestAHolderThatWaitsForIOIsToldByItsOwnLine(t *testing.T) {
+	const head = "2026-11-29 07:35:05\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):\n\n"
+	const lock = "<0x00000000fc0ab320> (a java.lang.Object)"
+	load := []string{"at Tariff.load(Tariff.java:8)", "- locked " + lock, "at Tariff.run(Tariff.java:18)", "at java.lang.Thread.run(java.base@17.0.15/Thread.java:840)"}
+	reads := func(way ...string) []string {
+		stack := []string{"at sun.nio.ch.SocketDispatcher.read0(java.base@17.0.15/Native Method)", "at sun.nio.ch.SocketDispatcher.read(java.base@17.0.15/SocketDispatcher.java:47)"}
+		for _, method := range way {
+			stack = append(stack, "at sun.nio.ch.NioSocketImpl."+method+"(java.base@17.0.15/NioSocketImpl.java:266)")
+		}
+		return slices.Concat(stack, []string{"at java.net.Socket$SocketInputStream.read(java.base@17.0.15/Socket.java:966)", "at java.io.BufferedReader.readLine(java.base@17.0.15/BufferedReader.java:329)"}, load)
+	}
+	waits := func(id int) string {
+		return javaThread(id, "BLOCKED (on object monitor)", "at Tariff.load(Tariff.java:7)", "- waiting to lock "+lock, "at Tariff.run(Tariff.java:18)", "at java.lang.Thread.run(java.base@17.0.15/Thread.java:840)")
+	}
+	java := func(state string, stack ...string) []map[string]string {
+		return queues("threads.txt", head, "JNI global refs: 16, weak refs: 0\n", javaThread(13, state, stack...), waits)
+	}
+	post := "main.(*Ledger).Post(0xc000010000)"
+	goes := func(frames ...string) []map[string]string {
+		return queues("goroutine.txt", "", "", goroutineText(7, "IO wait", "main.serve", frames...), func(id int) string {
+			return goroutineText(id, "sync.Mutex.Lock", "main.serve", atLock("0xc000010008", post, "main.handle()")...)
+		})
+	}
+	for name, tt := range map[string]struct {
+		captures     []map[string]string
+		holder, next string
+	}{
+		"a read of a JVM without a timeout": {java("RUNNABLE", reads("tryRead", "implRead", "read")...),
+			"its holder waits for a socket read without a timeout in Tariff.load.",
+			"Set a timeout (setSoTimeout) for the socket read at Tariff.java:8 in Tariff.load, and do no I/O under the lock: thread \"worker-13\" holds it."},
+		"a read of a JVM with a timeout": {java("RUNNABLE", reads("tryRead", "timedRead", "implRead", "read")...),
+			"its holder waits for a socket read in Tariff.load.",
+			"Set a timeout (setSoTimeout) for the socket read at Tariff.java:8 in Tariff.load, and do no I/O under the lock: thread \"worker-13\" holds it."},
+		"a thread that sleeps in the JDK": {java("TIMED_WAITING (sleeping)", slices.Concat([]string{"at java.lang.Thread.sleep(java.base@17.0.15/Native Method)"}, load)...),
+			"its holder is in Tariff.load.",
+			"Look at thread \"worker-13\" in Tariff.load: it holds the lock."},
+		"a read of Go": {goes("internal/poll.runtime_pollWait(0x7f0000000000, 0x72)", "net.(*conn).Read(0xc000020000)", "bufio.(*Reader).ReadString(0xc000030000)", post, "main.handle()"),
+			"its likely holder waits for the network or a pipe in main.(*Ledger).Post.",
+			"Set a deadline for the I/O at main.go:10 in main.(*Ledger).Post, and do no I/O under the lock: goroutine 7 likely holds it."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := every(t, tt.captures).Diagnosis
+			if !strings.HasSuffix(d.Sentence, tt.holder) {
+				t.Errorf("%s\nwant %s", d.Sentence, tt.holder)
+			}
+			if d.Next == nil || d.Next.Text != tt.next {
+				t.Errorf("do %+v\nwant %s", d.Next, tt.next)
+			}
+		})
+	}
+}
