@@ -35,7 +35,9 @@ const (
 	awake    = "What waits at %s goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."
 	// unseenSender is of a receive of which no minute is seen.
 	unseenSender = "What receives at %s does not end: select on ctx.Done() beside it, or close the channel where its sender ends. A ticker never closes its channel."
-	missingDone  = "Not everyone calls Done for the Wait at %s: defer it as the first statement of each."
+	// unendedObject is of a select in a method of an object of the reader's own.
+	unendedObject = "No case of the select at %%s comes: call the cancel of each %s (or its Close or Stop) where it ends."
+	missingDone   = "Not everyone calls Done for the Wait at %s: defer it as the first statement of each."
 )
 
 // otherwise is what to do where neither the catalogue nor the noun says it: by lock, by state
@@ -180,10 +182,24 @@ func (s *Series) byState(f *Finding, wakes bool) string {
 		return waited(unseenSender, f.Stack)
 	}
 	text := waitedIn(state, f.Stack, wakes)
+	if name := s.selects(f); text != "" && state == "select" && !wakes && name != "" {
+		text = waited(fmt.Sprintf(unendedObject, name), f.Stack)
+	}
 	if text == "" || n == all || wakes {
 		return text
 	}
 	return fmt.Sprintf("%d of %d wait so: %s", n, all, wording.Lower(text))
+}
+
+// selects names the object of a finding whose own method is the first code of the reader in the stack,
+// "" without one: what ends its select hangs on the object.
+func (s *Series) selects(f *Finding) string {
+	o := s.objectOf(f, s.lead(f))
+	at := slices.IndexFunc(f.Stack, func(x StackFrame) bool { return x.Own || strings.HasPrefix(x.Function, "main.") })
+	if o == nil || at < 0 || f.Stack[at].CreatedBy || !strings.HasPrefix(f.Stack[at].Function, o.Type+".") {
+		return ""
+	}
+	return strings.TrimPrefix(o.Name, "*")
 }
 
 // youngWait reports families of which no member shows how long it waits: the first minute is not

@@ -54,6 +54,30 @@ func TestACallIntoALibraryThatWaitsIsToldAsACall(t *testing.T) {
 	}
 }
 
+// What ends the select of a method is kept in its object, so the object is told.
+func TestASelectOfAnObjectIsEndedByTheObject(t *testing.T) {
+	const each = "No case of the select at work.go:21 comes: call the cancel of each main.Session (or its Close or Stop) where it ends."
+	const one = "No case of the select at work.go:21 comes: let one end it, such as ctx.Done(), and reach it."
+	for name, tt := range map[string]struct{ state, function, want string }{
+		"a method of the object":           {"select", "main.(*Session).watch", each},
+		"a closure, which names no object": {"select", "main.(*Session).watch.func1", one},
+		"a function that was given it":     {"select", "main.watch", one},
+		"another wait of the object":       {"chan send", "main.(*Session).watch", "Nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
+	} {
+		captures := waitingIn(tt.state, "", tt.function)
+		for _, files := range captures {
+			address := 0
+			files["app/goroutine.txt"] = regexp.MustCompile(`(watch(\.func1)?)\(\)`).ReplaceAllStringFunc(files["app/goroutine.txt"], func(call string) string {
+				address++
+				return strings.TrimSuffix(call, ")") + fmt.Sprintf("0xc000%06x, {0x78c8a0, 0xc100%06x})", 0x100*address, 0x100*address)
+			})
+		}
+		if d := every(t, captures).Diagnosis; d.Next == nil || d.Next.Text != tt.want {
+			t.Errorf("%s: %s %+v\nwant %s", name, d.Sentence, d.Next, tt.want)
+		}
+	}
+}
+
 // Code that is not the reader's own is not to be changed by the reader.
 func TestAWaitInALibraryIsToBeReported(t *testing.T) {
 	captures := waitingIn("chan receive", "", "example.com/mcp.(*Stdio).readLoop")
