@@ -127,7 +127,7 @@ func (d *diagnosing) next(l answer) (out *Action, ofCode bool) {
 		}
 	case l.children != nil && s.recoveredAt(l.finding) < 0:
 		out.Text, ofCode = s.wait(), true
-	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0:
+	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0 && s.lead(l.finding).closeOpened() == "":
 		out.Text, ofCode = l.subject.remedy, true
 	}
 	if out.Text == "" && !s.lost(l.finding, &l.subject) {

@@ -544,7 +544,7 @@ func (j *JudgedSeries) next(f *Family) string {
 		if title, deleted := strings.CutSuffix(f.Title, " (deleted)"); deleted {
 			return "Find the code that opens “" + title + "”, and close each before the file is removed or rotated away."
 		}
-		return "Find the code that opens “" + f.Title + "”, and close each there when it is done with it."
+		return "Find the code that opens " + f.opens() + ", and close each there when it is done with it."
 	case analysis.KindWatch:
 		return "Find who adds these watches, and remove each with what it watches."
 	}

@@ -10,6 +10,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -129,6 +130,17 @@ func (f *Family) closeOpened() string {
 		return ""
 	}
 	return fmt.Sprintf("Close what %s opens when it is done with it, also where it fails.", f.OpenedAt.Text)
+}
+
+// opens names descriptors by what they are: "netlink sockets", "fanotify descriptors", a file by its path.
+func (f *Family) opens() string {
+	if n := nounOf(noun.Builtin(), f, f.Title); n != nil {
+		return n.Many
+	}
+	if strings.HasSuffix(f.Title, " descriptor") {
+		return f.Title + "s"
+	}
+	return "“" + f.Title + "”"
 }
 
 // openedThere words the place in a sentence that says what was opened, "" where a tracer did not

@@ -106,3 +106,23 @@ func TestALeakOfDescriptorsSaysWhereTheyWereOpened(t *testing.T) {
 		})
 	}
 }
+
+func TestDescriptorsWithoutAPathAreNamedByWhatOpensThem(t *testing.T) {
+	for title, want := range map[string]string{
+		"[timerfd]":   "Find the code that calls timerfd_create, and close each timer descriptor there when it is done with it.",
+		"[eventpoll]": "Close each event loop or selector when it is done with, or share one: each calls epoll_create1.",
+		"[fanotify]":  "Find the code that opens fanotify descriptors, and close each there when it is done with it.",
+	} {
+		var captures []map[string]string
+		for k := range 6 {
+			text := "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\n"
+			for i := range 4 + 8*k {
+				text += fmt.Sprintf("app 50 app %du a_inode 0,16 0 1038 %s\n", 4+i, title)
+			}
+			captures = append(captures, map[string]string{"app/lsof.txt": text})
+		}
+		if d := every(t, captures).Diagnosis; d.State != "leaking" || d.Next == nil || d.Next.Text != want {
+			t.Errorf("%s: %s %+v\nwant %s", title, d.Sentence, d.Next, want)
+		}
+	}
+}
