@@ -10,10 +10,10 @@ import (
 // healthy programs that take locks in one order show such a ring by chance; their goroutines go on.
 const FewestLasting = 3
 
-// link is a goroutine of a ring: its holder waits at At inside a method of the object.
+// link is a member of a ring: a holder that waits at At, of goroutines inside a method of the object.
 type link struct {
-	id         int64
-	at, inside string
+	id               int64
+	name, at, inside string
 }
 
 // Lasting adds to the cycles the rings of likely holders in which the same goroutines stand in the same
@@ -77,12 +77,22 @@ func (n *Node) next() int {
 	return n.Holders[0].Lock
 }
 
-// links are the holders of a ring in an order that two dumps share.
+// links are the holders of a ring, each of which waits for the next lock, in an order that two dumps share.
 func (g *Graph) links(ring []int) (out []link) {
-	for _, i := range ring {
-		h := &g.Locks[i].Holders[0]
-		out = append(out, link{h.ID, h.At, h.Inside})
+	for k, i := range ring {
+		next := ring[(k+1)%len(ring)]
+		at := slices.IndexFunc(g.Locks[i].Holders, func(h Holding) bool { return h.Lock == next })
+		h := &g.Locks[i].Holders[at]
+		out = append(out, link{h.ID, h.Name, h.At, h.Inside})
 	}
-	slices.SortFunc(out, func(a, b link) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(out, func(a, b link) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.name, b.name)) })
 	return out
+}
+
+// Stood reports whether the same members stand in the same functions of a ring in an earlier dump, which
+// may be nil, as in a cycle of this one.
+func (g *Graph) Stood(cycle []int, earlier *Graph) bool {
+	return earlier != nil && slices.ContainsFunc(slices.Concat(earlier.Cycles, earlier.rings()), func(other []int) bool {
+		return slices.Equal(g.links(cycle), earlier.links(other))
+	})
 }

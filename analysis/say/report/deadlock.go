@@ -15,6 +15,65 @@ const (
 	mostCycleStacks = 4
 )
 
+// stand is LockCycle.Since and After.
+type stand struct{ since, after *int }
+
+// cyclesSince looks for the first capture of the same process start in which each deadlock of capture
+// at stands. A capture that is cut may lack it.
+func (j *JudgedSeries) cyclesSince(at int, g *wait.Graph) []stand {
+	out := make([]stand, len(g.Cycles))
+	for k := at - 1; len(out) > 0 && k >= 0 && j.Trend.Epochs[k] == j.Trend.Epochs[at]; k-- {
+		s := j.Snapshots[k]
+		if s.Totals.Of(g.Kind) == nil {
+			continue
+		}
+		earlier, open := wait.Of(s), false
+		for i, cycle := range g.Cycles {
+			x := &out[i]
+			switch {
+			case x.after != nil:
+				continue
+			case x.since == nil:
+				x.since = new(at)
+			}
+			if g.Stood(cycle, earlier) {
+				x.since = new(k)
+			} else if !s.Bounded(g.Kind) {
+				x.after = new(k)
+			}
+			open = open || x.after == nil
+		}
+		if !open {
+			break
+		}
+	}
+	return out
+}
+
+// deadlockSince words since when the first deadlock of a process stands, "" of a single dump. Captures
+// that do not show one which is only possible do not rule it out.
+//
+//	"stock_3, 07:34:51, at most 6.2 s earlier"
+func (d *diagnosing) deadlockSince(s *Series) string {
+	if s.Locks == nil || len(s.Locks.Cycles) == 0 || s.Locks.Cycles[0].Since == nil {
+		return ""
+	}
+	c := &s.Locks.Cycles[0]
+	since := d.dated(s, *c.Since)
+	switch {
+	case c.After == nil && *c.Since == 0:
+		return "before the first dump, " + since
+	case c.After == nil: // the captures before are of another start, or show no threads
+		return since + ", or before"
+	case c.Certainty != wait.Proven:
+		return since + ", the first dump that shows it"
+	}
+	if over := d.over(s, *c.After, *c.Since); over != "" {
+		return since + ", at most" + strings.TrimPrefix(over, " in") + " earlier"
+	}
+	return since + ", after " + d.label(s, *c.After)
+}
+
 // cycleStacks are the stacks of the holders of a deadlock, in the order of its locks.
 func (j *JudgedSeries) cycleStacks(s *analysis.Snapshot, g *wait.Graph, cycle []int) (out []MemberStack) {
 	own := j.OwnCode()

@@ -98,6 +98,10 @@ type LockCycle struct {
 	// Steps are who holds which lock and waits for the next.
 	Steps []string `json:"steps,omitempty"`
 	Text  string   `json:"text"`
+	// Since indexes the first capture in which it stands, After the last one before that in which it
+	// does not, nil where all that show its threads have it. Both are nil of a single dump.
+	Since *int `json:"since_snapshot,omitempty"`
+	After *int `json:"after_snapshot,omitempty"`
 	// Stacks are those of the holders, as far as the dump shows them.
 	Stacks []MemberStack `json:"stacks,omitempty"`
 }
@@ -116,6 +120,7 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 		return nil
 	}
 	g.Lasting(j.waitsBefore(i))
+	since := j.cyclesSince(i, g)
 	stand := j.nameHolders(j.Snapshots[i], g)
 	listed := worth(g)
 	ids := make([]string, len(g.Locks))
@@ -138,8 +143,9 @@ func (j *JudgedSeries) LocksAt(i int) *Locks {
 			next++
 		}
 	}
-	for _, cycle := range g.Cycles {
+	for k, cycle := range g.Cycles {
 		c := cycleOf(g, cycle, ids)
+		c.Since, c.After = since[k].since, since[k].after
 		if len(out.Cycles) < mostCyclesShown {
 			c.Stacks = j.cycleStacks(j.Snapshots[i], g, cycle)
 		}

@@ -216,6 +216,9 @@ func (d *diagnosing) since(l answer) (since, until string) {
 	if c.gone() {
 		until = d.dated(&d.r.Series[c.Serves.Series], c.Serves.At)
 	}
+	if text := d.deadlockSince(s); text != "" && l.tied(s) {
+		return text, until
+	}
 	switch {
 	case c.Since < 0 && len(s.Snapshots) == 2 && c.From > 0:
 		return "between " + d.label(s, 0) + " and " + d.label(s, 1) + ", or before", until

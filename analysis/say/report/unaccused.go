@@ -117,6 +117,8 @@ func (d *diagnosing) unaccused() Diagnosis {
 	}
 	out.Stated = begins(out.Sentence, out.State)
 	switch {
+	case first.state == Deadlock:
+		out.Since = d.deadlockSince(s)
 	case first.state == Saturated && s.saturatedPool() == nil:
 		out.Proof = s.PoolWait.proof()
 	case first.state == Saturated:
