@@ -104,3 +104,23 @@ func TestOwnNounsWin(t *testing.T) {
 		t.Errorf("a broken file: %d nouns, error %v", len(broken), err)
 	}
 }
+
+// What clients open is no deed of the program that serves it.
+func TestWhatClientsOpenIsAccepted(t *testing.T) {
+	for name, want := range map[string]string{
+		"net/http.(*Server).Serve":                                                  "accepted",
+		"golang.org/x/net/http2.(*serverConn).serve":                                "accepted",
+		"google.golang.org/grpc/internal/transport.(*http2Server).keepalive":        "accepted",
+		"github.com/containerd/ttrpc.(*serverConn).run":                             "accepted",
+		"github.com/hashicorp/nomad/nomad/stream.(*Subscription)":                   "accepted",
+		"go.etcd.io/etcd/server/etcdserver/api/v3rpc.(*serverWatchStream).sendLoop": "accepted",
+		"go.etcd.io/etcd/client/v3.(*watchGrpcStream).run":                          "opened",
+		"net/http.(*Transport).dialConn":                                            "opened",
+		"google.golang.org/grpc/internal/transport.NewHTTP2Client":                  "opened",
+		"github.com/containerd/ttrpc.NewClient":                                     "opened",
+	} {
+		if n := Builtin().Of(name); n == nil || n.Began != want {
+			t.Errorf("%s: %+v, want %s", name, n, want)
+		}
+	}
+}

@@ -308,7 +308,7 @@ func madeUp(s string) bool {
 }
 
 // common are ordinary words that may follow the word for a name.
-var common = set(`a about above after again all also alone already always an and another any are as ask at back be became because been before began being below between both but by called came can cannot
+var common = set(`a about above accepted after again all also alone already always an and another any are as ask at back be became because been before began being below between both but by called came can cannot
 	change changed check code comes connection contains could count data did died different directory do does done down during each either else every everything fails failed field few file files
 	first fix fixed for found from full gave gets git give go goes gone got group groups grew grow grows growing growth had handle has have held help her here hers his host hosts how however i id if in info inside into is isn it
 	its itself just keep keeps kept key keys kind knows last later leak leaks leaking leaked left less let level like limit list local log logs look looks lost made make makes many may me more most

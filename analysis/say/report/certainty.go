@@ -201,6 +201,9 @@ func (d *diagnosing) holder(l answer) string {
 		h := &l.queue.Holders[0]
 		return wording.Lower(strings.TrimSpace(h.Name + " " + shortRole(h.At)))
 	}
+	if l.pool != nil {
+		return l.pool.called()
+	}
 	if a := l.finding.Ahead; a != nil {
 		return shortRole(a.At)
 	}
@@ -262,6 +265,9 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	}
 	if p := l.claims.Opener; p != nil {
 		return &Certainty{likely, fmt.Sprintf("%s, with %s to %s, ended in the interval in which they ended", p.Process, wording.Plural(p.Connections, "connection", "connections"), s.self())}
+	}
+	if l.pool != nil {
+		return &Certainty{open, "they wait at the " + l.pool.called() + "; who keeps these is not shown"}
 	}
 	if a := l.finding.Ahead; a != nil {
 		return &Certainty{likely, fmt.Sprintf("%s further on in %s", wording.Plural(a.Count, "goroutine stays", "goroutines stay"), shortRole(a.Function))}

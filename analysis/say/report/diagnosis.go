@@ -198,6 +198,8 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 	}
 	if l.queue != nil {
 		out = append(out, d.queueLinks(l)...)
+	} else if l.pool != nil {
+		out = append(out, Link{Figure: "1", Noun: d.holder(l), Text: "all are taken", Series: l.series, Finding: l.finding.Rank})
 	} else if a := l.finding.Ahead; a != nil {
 		link := a.link()
 		link.Series, link.Finding = l.series, l.finding.Rank
@@ -213,7 +215,11 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 		}
 	}
 	n, own := x.counts.Highest(), d.courseOf(s, x)
-	out = append(out, Link{Figure: wording.Number(int64(n)), Noun: x.noun(n), Text: own.Text(), Course: &own, Series: l.series, Finding: l.finding.Rank})
+	noun := x.noun(n)
+	if l.pool != nil {
+		noun, _, _ = strings.Cut(noun, " for ") // the pool stands above it
+	}
+	out = append(out, Link{Figure: wording.Number(int64(n)), Noun: noun, Text: own.Text(), Course: &own, Series: l.series, Finding: l.finding.Rank})
 	if x.each != "" {
 		out = append(out, Link{Figure: "each", Noun: x.each, Series: l.series, Finding: l.finding.Rank})
 	}

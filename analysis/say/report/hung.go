@@ -180,32 +180,90 @@ func (p *PoolWait) asked(frames []StackFrame, at int, in string) {
 	}
 }
 
-// exhausted is what to do about members that come and wait for a connection of a pool, "" for others.
-func exhausted(stack []StackFrame) string {
+// exhausted is the wait of a stack for a connection of a pool, nil for other stacks.
+func exhausted(stack []StackFrame) *PoolWait {
 	var names []string
 	for i := range stack {
 		names = append(names, stack[i].Function)
 	}
 	at, in := acquiring(names)
 	if at < 0 {
-		return ""
+		return nil
 	}
 	p := PoolWait{Database: in == "database/sql."}
 	p.asked(stack, at, in)
-	return p.remedy()
+	return &p
+}
+
+// atPool names what an answer is about after the pool at which most of it waits: what the process keeps
+// for those who wait, such as the connections of its clients, is the consequence.
+func (d *diagnosing) atPool(l *answer) {
+	s, f := &d.r.Series[l.series], l.finding
+	if f.Key != nil || f.StackOf == nil || l.queue != nil {
+		return
+	}
+	lead, p := s.family(f.StackOf.Family), exhausted(f.Stack)
+	if p == nil || lead == nil || s.behindLock(f) || !lead.Verdict.Rose() || 2*lead.Counts.Last() < l.subject.counts.Last() {
+		return
+	}
+	x := s.nameOf(d.nouns, lead, f)
+	if x.began == "accepted" { // who waits is the request, not its connection
+		x.one, x.many = "request", "requests"
+	}
+	x.one, x.many, x.place = x.one+" waiting for "+p.what(), x.many+" waiting for "+p.what(), ""
+	if p.Function != "" {
+		x.place = " in " + p.Function
+	}
+	x.began, x.ended, x.remedy, x.counts = "begun", "ended", p.remedy(), lead.Counts
+	x.lives(lead.Life)
+	x.follow(lead.Kind, lead.Evidence)
+	l.subject, l.pool = x, p
+}
+
+// behindLock reports members of the family of a stack that wait for the lock of a pool.
+func (s *Series) behindLock(f *Finding) bool {
+	state, _, _ := s.stateOfMost([]string{f.StackOf.Family})
+	if state == "semacquire" {
+		state = semaphoreOf(f.Stack)
+	}
+	return state == "BLOCKED" || remedies[state] == heldLock
+}
+
+// keptWaiting are the sentences about what waits at a pool: "orders keeps 59 requests waiting for a database
+// connection in main.lastOrder, and none ended: all connections of its pool are taken".
+func (d *diagnosing) keptWaiting(l answer, yet string) []string {
+	text := l.subject.words(l.claims.Left)
+	if !d.placed {
+		text = d.r.Series[l.series].actor() + " keeps " + text
+	}
+	text += ", and none ended" + yet
+	return []string{text + ": all connections of its pool are taken", text}
+}
+
+// called is the pool in a word or two.
+func (p *PoolWait) called() string {
+	if p.Database {
+		return "pool of database connections"
+	}
+	return "pool of connections"
+}
+
+// what is the connection that they wait for.
+func (p *PoolWait) what() string {
+	if p.Database {
+		return "a database connection"
+	}
+	return "a connection of a pool"
 }
 
 // text words them: "30 goroutines wait for a database connection in all 5 dumps; 5 transactions are
 // never ended".
 func (p *PoolWait) text() string {
-	what, dumps := "a connection of a pool", "the last"
-	if p.Database {
-		what = "a database connection"
-	}
+	dumps := "the last"
 	if p.All {
 		dumps = "all"
 	}
-	text := fmt.Sprintf("%s wait for %s in %s %d dumps, the same ones", wording.Members(p.Kind, p.N), what, dumps, p.Captures)
+	text := fmt.Sprintf("%s wait for %s in %s %d dumps, the same ones", wording.Members(p.Kind, p.N), p.what(), dumps, p.Captures)
 	if p.Open > 0 {
 		text += fmt.Sprintf("; %s %s never ended", wording.Plural(p.Open, "transaction", "transactions"), wording.Fit(p.Open, "is", "are"))
 	}
@@ -226,9 +284,9 @@ func (p *PoolWait) remedy() string {
 			where += " at " + p.Place
 		}
 	}
-	give := "Give each connection back, on every way out"
+	give, larger := "Give each connection back, on every way out", "A larger pool"
 	if p.Database {
-		give = "End each Tx (defer Rollback) and close all Rows, on every way out"
+		give, larger = "End each Tx (defer Rollback) and close all Rows, on every way out", "A larger pool (SetMaxOpenConns)"
 	}
-	return give + ", wherever this pool is used" + where + ". A larger pool gains time only."
+	return give + ", wherever this pool is used" + where + ". " + larger + " gains time only."
 }

@@ -28,7 +28,7 @@ func TestThoseWhoWaitForAConnectionForGoodAreTold(t *testing.T) {
 	awaitDone := func(id int) string {
 		return goroutineText(id, "chan receive", "database/sql.(*DB).beginDC", "database/sql.(*Tx).awaitDone(0x1)")
 	}
-	const sqlRemedy = "End each Tx (defer Rollback) and close all Rows, on every way out, wherever this pool is used, such as in main.(*Orders).Place at main.go:10. A larger pool gains time only."
+	const sqlRemedy = "End each Tx (defer Rollback) and close all Rows, on every way out, wherever this pool is used, such as in main.(*Orders).Place at main.go:10. A larger pool (SetMaxOpenConns) gains time only."
 	for _, test := range []struct {
 		name     string
 		captures []map[string]string
@@ -95,21 +95,38 @@ func TestThreadsThatWaitForAConnectionForGoodAreTold(t *testing.T) {
 
 // A server whose requests pile up at an exhausted pool leaks requests, and the pool is what to mend.
 func TestThoseWhoComeAndWaitForAConnectionAreSentToThePool(t *testing.T) {
-	for function, want := range map[string]string{
-		"database/sql.(*DB).conn(0xc000010000)": "End each Tx (defer Rollback) and close all Rows, on every way out, wherever this pool is used, such as in main.lastOrder at main.go:10. A larger pool gains time only.",
-		"main.ask(0x1)":                         "",
+	const sqlRemedy = "End each Tx (defer Rollback) and close all Rows, on every way out, wherever this pool is used, such as in main.lastOrder at main.go:10. A larger pool (SetMaxOpenConns) gains time only."
+	for _, test := range []struct {
+		name, creator, above, entry string
+		ended                       int // of the first ones, after the third capture
+		sentence, do                string
+	}{
+		{"requests at the pool of database/sql", "net/http.(*Server).Serve", "database/sql.(*DB).conn(0xc000010000)", "net/http.(*conn).serve(0x1)", 0,
+			"app keeps 50 requests waiting for a database connection in main.lastOrder, and none ended: all connections of its pool are taken.", sqlRemedy},
+		{"workers at a pool of the reader's own", "main.main", "main.(*ConnPool).Acquire(0x1)", "main.work(0x1)", 0,
+			"app keeps 50 goroutines waiting for a connection of a pool in main.lastOrder, and none ended: all connections of its pool are taken.",
+			"Give each connection back, on every way out, wherever this pool is used, such as in main.lastOrder at main.go:10. A larger pool gains time only."},
+		{"requests of which some ended", "net/http.(*Server).Serve", "database/sql.(*DB).conn(0xc000010000)", "net/http.(*conn).serve(0x1)", 4,
+			"Requests waiting for a database connection in main.lastOrder of app grew from 10 to 46: 40 came, 4 ended.", sqlRemedy},
+		{"requests that wait for something else", "net/http.(*Server).Serve", "main.ask(0x1)", "net/http.(*conn).serve(0x1)", 0,
+			"app accepted 40 HTTP server connections in main.ask and closed none.", ""},
 	} {
 		var captures []map[string]string
 		for k := range 5 {
 			text := goroutineText(1, "sleep", "runtime.main", "main.main()")
 			for i := range 10 * (k + 1) {
-				text += goroutineText(100+i, "select", "net/http.(*Server).Serve", function, "main.lastOrder(0x1)", "main.handle(0x1)", "net/http.(*conn).serve(0x1)")
+				if k < 3 || i >= test.ended {
+					text += goroutineText(100+i, "select", test.creator, test.above, "main.lastOrder(0x1)", "main.handle(0x1)", test.entry)
+				}
 			}
 			captures = append(captures, map[string]string{"app/goroutine.txt": text})
 		}
 		d := every(t, captures).Diagnosis
-		if d.State != "leaking" || d.Next == nil || (d.Next.Text == want) != (want != "") {
-			t.Errorf("%s: %s: %s, do %+v", function, d.State, d.Sentence, d.Next)
+		if d.State != "leaking" || d.Sentence != test.sentence || d.Next == nil || d.Next.Text != test.do && test.do != "" {
+			t.Errorf("%s: %s: %s, do %+v", test.name, d.State, d.Sentence, d.Next)
+		}
+		if at := "pool of"; (test.do != "") != strings.HasPrefix(d.Holder, at) {
+			t.Errorf("%s: held by %q", test.name, d.Holder)
 		}
 	}
 }

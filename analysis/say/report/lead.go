@@ -14,6 +14,8 @@ type answer struct {
 	subject subject
 	// queue is the lock that they wait for, if its holder can be named.
 	queue *Lock
+	// pool is the exhausted pool at which they wait for a connection, nil without one.
+	pool *PoolWait
 	// life is what identities show of the first family, nil without them.
 	life *analysis.Life
 	// children are the ended children of its process that it comes with, nil without any.

@@ -9,17 +9,18 @@ import (
 // TestWhoOnlyChangedItsStateDidNotStart follows threads that come to wait for a connection,
 // ten more in each capture. Those below busy were at work at t0, the others did not exist then.
 func TestWhoOnlyChangedItsStateDidNotStart(t *testing.T) {
+	const kept = "The process keeps 50 threads waiting for a connection of a pool in Billing.charge, and none ended: all connections of its pool are taken."
 	const waits, works = "java.lang.Thread.State: TIMED_WAITING (parking)\n\tat jdk.internal.misc.Unsafe.park(Native Method)\n\tat Billing$ConnectionPool.take(Billing.java:5)", "java.lang.Thread.State: RUNNABLE\n\tat Billing.parse(Billing.java:30)"
 	for name, tt := range map[string]struct {
 		busy     int
 		sentence string
 		proof    string
 	}{
-		"none was there":    {0, "40 threads “billing-N · Billing$ConnectionPool.take” were started and none ended.", "40 of 40 started since t0 are still there at t4."},
-		"two were there":    {2, "38 threads “billing-N · Billing$ConnectionPool.take” were started and none ended.", "38 of 38 started since t0 are still there at t4; 2 more came from another state."},
-		"half was there":    {20, "Threads “billing-N · Billing$ConnectionPool.take” grew from 10 to 50: 40 came, 20 of them from another state, none left.", "40 of 40 that came since t0 are still there at t4, 20 of them then in another state."},
-		"all were there":    {40, "Threads “billing-N · Billing$ConnectionPool.take” grew from 10 to 50: 40 came from another state, none left.", "40 of 40 that came since t0 are still there at t4, 40 of them then in another state."},
-		"others were there": {-6, "40 threads “billing-N · Billing$ConnectionPool.take” were started and none ended.", "40 of 40 started since t0 are still there at t4."},
+		"none was there":    {0, kept, "40 of 40 begun since t0 are still there at t4."},
+		"two were there":    {2, kept, "38 of 38 begun since t0 are still there at t4; 2 more came from another state."},
+		"half was there":    {20, "Threads waiting for a connection of a pool in Billing.charge grew from 10 to 50: 40 came, 20 of them from another state, none left.", "40 of 40 that came since t0 are still there at t4, 20 of them then in another state."},
+		"all were there":    {40, "Threads waiting for a connection of a pool in Billing.charge grew from 10 to 50: 40 came from another state, none left.", "40 of 40 that came since t0 are still there at t4, 40 of them then in another state."},
+		"others were there": {-6, kept, "40 of 40 begun since t0 are still there at t4."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var captures []map[string]string

@@ -42,6 +42,7 @@ func (d *diagnosing) answerOf(series int, f *Finding) answer {
 		out.subject = named
 	}
 	out.life = s.life(f)
+	d.atPool(&out)
 	out.claims = d.claim(&out)
 	if out.claims.State == Leaks || out.claims.State == MayLeak {
 		out.children = s.children(&out)

@@ -91,6 +91,9 @@ func (d *diagnosing) wordings(l answer) []string {
 			return []string{fmt.Sprintf("%s: %d are open", text, c.Left) + d.again(l), text}
 		}
 	}
+	if l.pool != nil { // what each of them keeps comes of its wait
+		each = ""
+	}
 	switch {
 	case !c.Followed || c.Came == 0 || c.Ended > c.Came:
 		return []string{course + each, course}
@@ -104,6 +107,9 @@ func (d *diagnosing) wordings(l answer) []string {
 	yet := ""
 	if c.State == MayLeak {
 		yet = " so far"
+	}
+	if l.pool != nil && c.steady() && !c.quiet(&l) {
+		return append(d.keptWaiting(l, yet), course)
 	}
 	if c.quiet(&l) {
 		each = ", and no more since " + d.label(s, c.Top) + each

@@ -60,8 +60,8 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 	if f.Ahead != nil {
 		return f.Ahead.remedy(), true
 	}
-	if text := exhausted(f.Stack); text != "" {
-		return text, true
+	if p := exhausted(f.Stack); p != nil {
+		return p.remedy(), true
 	}
 	stays := l.claims.Serves == nil && l.claims.nearlyAllStay() // else another process serves it: the wait there is not the cause
 	if text := s.byState(f, d.wakes(l)); text != "" && stays {
