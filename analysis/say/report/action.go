@@ -129,6 +129,9 @@ func (d *diagnosing) next(l answer) (out *Action, ofCode bool) {
 		out.Text, ofCode = s.wait(), true
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0 && s.lead(l.finding).closeOpened() == "":
 		out.Text, ofCode = l.subject.remedy, true
+		if creator := startedBy(l.finding.Stack); creator != nil && l.pool == nil {
+			out.Text += fmt.Sprintf(" Look in %s at %s.", shortRole(creator.Function), creator.place())
+		}
 	}
 	if out.Text == "" && !s.lost(l.finding, &l.subject) {
 		out.Text, ofCode = d.otherwise(l)
@@ -165,15 +168,23 @@ func (d *diagnosing) name(l answer) *Action {
 // startedAt says where the goroutines of a stack are started, "" where the dump does not tell
 // or a library starts them.
 func startedAt(stack []StackFrame) string {
-	if len(stack) == 0 {
+	creator := startedBy(stack)
+	if creator == nil {
 		return ""
+	}
+	return fmt.Sprintf("Each is started at %s, in %s: give it a way to end there, or start fewer.", creator.place(), shortRole(creator.Function))
+}
+
+// startedBy is the own code that starts the goroutines of a stack, nil where none is shown with its line.
+func startedBy(stack []StackFrame) *StackFrame {
+	if len(stack) == 0 {
+		return nil
 	}
 	creator := &stack[len(stack)-1]
-	place := creator.place()
-	if !creator.CreatedBy || place == "" || !creator.Own && !strings.HasPrefix(creator.Function, "main.") {
-		return ""
+	if !creator.CreatedBy || creator.place() == "" || !creator.Own && !strings.HasPrefix(creator.Function, "main.") {
+		return nil
 	}
-	return fmt.Sprintf("Each is started at %s, in %s: give it a way to end there, or start fewer.", place, shortRole(creator.Function))
+	return creator
 }
 
 // crash is the note that the only file of a process shows the goroutine of a crash alone, nil

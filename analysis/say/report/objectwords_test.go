@@ -45,7 +45,7 @@ func TestAConnectionKeepsItsDescriptorAndNotOneOfItself(t *testing.T) {
 	s := &Series{Families: []Family{{Fingerprint: "d1:c", Kind: analysis.KindDescriptor, Attributes: map[string]string{"protocol": "TCP", "remote": "10.0.0.2:80"}}}}
 	o := Object{Each: []ObjectParts{{N: 2, Kind: analysis.KindGoroutine}}, InStep: []InStep{{Fingerprint: "d1:c", Kind: analysis.KindDescriptor, Ratio: 1}}}
 	for itself, want := range map[string]string{"session": "2 goroutines and 1 connection", "HTTP connection": "2 goroutines and 1 descriptor"} {
-		if got := o.keeps(s, itself); got != want {
+		if got := o.keeps(s, itself, nil); got != want {
 			t.Errorf("%s: %q, want %q", itself, got, want)
 		}
 	}

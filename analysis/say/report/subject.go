@@ -182,14 +182,15 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 		parts += p.N
 	}
 	if (parts > 1 || len(o.InStep) > 0) && !out.connection {
-		out.each = o.keeps(s, out.one)
+		out.each = o.keeps(s, out.one, f.Families)
 	}
 	return out
 }
 
 // keeps words what one object keeps, one kind at a time: "12 goroutines and 1 connection".
-// What the object itself is, one goroutine, is not told.
-func (o *Object) keeps(s *Series, itself string) string {
+// What the object itself is, one goroutine, is not told. families are those of its finding: goroutines of
+// own code among them come with it.
+func (o *Object) keeps(s *Series, itself string, families []string) string {
 	counts := map[string]int{}
 	var order []string
 	add := func(one, many string, n int) {
@@ -207,7 +208,7 @@ func (o *Object) keeps(s *Series, itself string) string {
 	for _, x := range o.InStep {
 		n := int(x.Ratio)
 		f := s.family(x.Fingerprint)
-		if float64(n) != x.Ratio || n == 0 || f == nil || x.Kind == analysis.KindGoroutine || x.Kind == analysis.KindThread || f.Attributes["role"] == "server" {
+		if float64(n) != x.Ratio || n == 0 || f == nil || x.Kind == analysis.KindThread || f.Attributes["role"] == "server" || x.Kind == analysis.KindGoroutine && (library(f) || !slices.Contains(families, x.Fingerprint)) {
 			continue // equal numbers alone do not make it a part
 		}
 		one, many := string(x.Kind), wording.Kinds(x.Kind)

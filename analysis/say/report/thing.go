@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -30,7 +31,10 @@ func (j *JudgedSeries) things(p trend.Point, objects []Object, byPrint map[strin
 			continue
 		}
 		at := slices.IndexFunc(groups, func(g []string) bool {
-			return slices.ContainsFunc(g, func(other string) bool { return oneThing(byPrint[other], byPrint[print], objects, j.hours()) })
+			return slices.ContainsFunc(g, func(other string) bool {
+				a, b := byPrint[other], byPrint[print]
+				return oneThing(a, b, objects, j.hours()) || j.ofLibrary(a, b) || j.ofLibrary(b, a)
+			})
 		})
 		if at < 0 {
 			groups = append(groups, nil)
@@ -116,6 +120,34 @@ func library(f *Family) bool {
 	return f.CreatedBy != "" && family.OfStandardLibrary(f.CreatedBy) && !slices.ContainsFunc(f.Frames, func(frame string) bool { return !family.OfStandardLibrary(frame) })
 }
 
+// ofLibrary reports goroutines of a library, which keeps one or more of them for each goroutine of own code
+// beside them: as many came in each interval, and the same goroutines started both.
+func (j *JudgedSeries) ofLibrary(own, library *Family) bool {
+	if own.Kind != analysis.KindGoroutine || library.Kind != analysis.KindGoroutine || sameSteps(own.Counts, library.Counts, stepsAlike) == 0 {
+		return false
+	}
+	last := own.Counts.LastAt()
+	a, b := GroupOf(j.Snapshots[last], own.Fingerprint), GroupOf(j.Snapshots[last], library.Fingerprint)
+	if a == nil || b == nil || !maps.Equal(starters(a), starters(b)) || starters(a)[0] {
+		return false
+	}
+	x, y := j.LocatedStack(own.Fingerprint, last), j.LocatedStack(library.Fingerprint, last)
+	return x != nil && x.Note == "" && y != nil && y.Note == noOwnCode
+}
+
+// starters are the goroutines that started those of a group, 0 where one is not known.
+func starters(g *analysis.Group) map[int64]bool {
+	out := map[int64]bool{}
+	for id := range g.Members.Parents() {
+		out[id] = true
+	}
+	out[0] = out[0] || len(out) == 0
+	if !out[0] {
+		delete(out, 0)
+	}
+	return out
+}
+
 // keepsBoth reports two families of the objects: parts of them, or what rises in step with them.
 // Goroutines and threads that other code starts are parts or nothing: two leaks may be as fast.
 func (o *Object) keepsBoth(a, b *Family) bool {
@@ -176,7 +208,7 @@ var (
 // worksOn recognises a frame that works on descriptors of the sort of a family.
 func worksOn(held *Family) func(frame string) bool {
 	packages := ofFiles
-	if held.Attributes["protocol"] != "" {
+	if held.Attributes["protocol"] != "" || held.Attributes["type"] == "socket" {
 		packages = ofSockets
 	}
 	return func(frame string) bool {
