@@ -37,7 +37,7 @@ func (d *diagnosing) unless(l answer) string {
 	if l.subject.peerClosed {
 		return closeEach
 	}
-	return fmt.Sprintf("%s %d since %s. Nothing to do unless it passes %d.", level, c.N, d.label(&d.r.Series[l.series], c.Top), c.N)
+	return fmt.Sprintf("%s %d since %s. Nothing to do unless it passes %d.", level, c.N, d.label(&d.r.Series[l.series], l.stoodSince()), c.N)
 }
 
 // full is the limit that bounds what an answer is about and is reached now, nil without one: no

@@ -73,7 +73,7 @@ func (d *diagnosing) decided(l answer) *Certainty {
 	case c.fell():
 		return &Certainty{open, fmt.Sprintf("it grew, and fell from %d to %d since %s", c.N, c.Left, d.label(s, c.Top))}
 	case c.quiet(&l):
-		return &Certainty{open, "no more came since " + d.label(s, c.Top) + ": too short to tell that it has stopped"}
+		return &Certainty{open, "no more came since " + d.label(s, l.stoodSince()) + ": too short to tell that it has stopped"}
 	case l.finding.unsettled() || l.finding.slowed():
 		return &Certainty{open, "fewer come than before, and no rule proves that it has stopped"}
 	case len(s.Snapshots) > 2 && c.Followed:

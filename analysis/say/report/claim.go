@@ -248,6 +248,17 @@ func (c *Claims) quiet(l *answer) bool {
 	return !slices.ContainsFunc(l.subject.counts[c.Top:c.Last+1], func(n analysis.Count) bool { return n.Known() && n.N != c.N })
 }
 
+// stoodSince is the capture since which none came. Of members that are followed the rule that saw them
+// stop knows it; their count may reach its peak later, where some of them were in another state.
+func (l *answer) stoodSince() int {
+	for _, e := range l.finding.Evidence {
+		if l.claims.Followed && e.Rule == "stopped" && (e.Form == "stands" || e.Form == "paused") && e.At != nil && *e.At >= l.claims.First && *e.At < l.claims.Top {
+			return *e.At
+		}
+	}
+	return l.claims.Top
+}
+
 // unsettled reports a finding of which none or few came for a while that is too short to tell an end.
 func (f *Finding) unsettled() bool {
 	remembered := false

@@ -56,7 +56,7 @@ func (d *diagnosing) wordings(l answer) []string {
 			text := course + " until the restart after " + d.label(s, c.RestartedAt-1)
 			return []string{fmt.Sprintf("%s, which cured it so far: %d since", text, c.Left), text, course}
 		}
-		return []string{course + ", and no more since " + d.label(s, c.Top), course + ", then no more"}
+		return []string{course + ", and no more since " + d.label(s, l.stoodSince()), course + ", then no more"}
 	}
 	switch {
 	case c.EndedAt > 0 && c.Followed && c.Came > 0 && !c.moved():
@@ -112,7 +112,7 @@ func (d *diagnosing) wordings(l answer) []string {
 		return append(d.keptWaiting(l, yet), course)
 	}
 	if c.quiet(&l) {
-		each = ", and no more since " + d.label(s, c.Top) + each
+		each = ", and no more since " + d.label(s, l.stoodSince()) + each
 	}
 	return append(d.opened(l, yet, each+d.again(l)), course)
 }
@@ -282,7 +282,7 @@ func (d *diagnosing) grown(l answer, course string) []string {
 	}
 	switch {
 	case c.quiet(&l):
-		over += ", and no more since " + d.label(s, c.Top)
+		over = d.over(s, c.First, l.stoodSince()) + ", and no more since " + d.label(s, l.stoodSince())
 	case c.fell():
 		over, span = fmt.Sprintf(" until %s, and %s left at %s", d.label(s, c.Top), remaining(c.Left), d.label(s, c.Last)), ""
 	case c.Top < c.Last && c.steady(): // who came and ended is of all captures

@@ -3,6 +3,7 @@ package report_test
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,36 @@ func TestWhatStoppedFirstIsTheFirstSuspect(t *testing.T) {
 		}
 		if got := d.Cause.Reason; (got == tt.want) != (tt.want != "") || (d.Chain[0].Text == "stand since t3") != (tt.want != "") {
 			t.Errorf("%s: %q, chain %+v, want %q", tt.name, got, d.Chain, tt.want)
+		}
+	}
+}
+
+// TestOneAtWorkDoesNotPostponeTheEnd: a pool is full from t1 on, and where one of it works, those that
+// wait are fewer.
+func TestOneAtWorkDoesNotPostponeTheEnd(t *testing.T) {
+	for name, tt := range map[string]struct {
+		waiting, working []int
+		since            string
+	}{
+		"one works when the last came":  {[]int{16, 31, 32, 31, 32}, []int{1, 1, 0, 1, 0}, "t1"},
+		"none works when the last came": {[]int{16, 32, 32, 31, 32}, []int{1, 0, 0, 1, 0}, "t1"},
+		"the last came later":           {[]int{16, 24, 32, 31, 32}, []int{1, 0, 0, 1, 0}, "t2"},
+	} {
+		var captures []map[string]string
+		for k, n := range tt.waiting {
+			text := "2026-11-29 07:35:05\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):\n\n"
+			for i := range n + tt.working[k] {
+				does := []string{"at java.util.concurrent.LinkedBlockingQueue.take(java.base@17.0.15/LinkedBlockingQueue.java:435)"}
+				if i < k+tt.working[k] && i >= k { // another one each time
+					does = []string{"at Gateway.handle(Gateway.java:3)"}
+				}
+				text += javaThread(200+i, "WAITING (parking)", slices.Concat([]string{"at jdk.internal.misc.Unsafe.park(java.base@17.0.15/Native Method)"}, does, []string{"at java.lang.Thread.run(java.base@17.0.15/Thread.java:840)"})...)
+			}
+			captures = append(captures, map[string]string{"app/threads.txt": text + "JNI global refs: 16, weak refs: 0\n"})
+		}
+		d := every(t, captures).Diagnosis
+		if !strings.HasSuffix(d.Sentence, " and no more since "+tt.since+".") || d.Next == nil || !strings.HasPrefix(d.Next.Text, "Stable at 32 since "+tt.since+".") {
+			t.Errorf("%s: %s: %s %+v", name, d.State, d.Sentence, d.Next)
 		}
 	}
 }
