@@ -1,7 +1,10 @@
 package report_test
 
 import (
+	"strings"
 	"testing"
+
+	"leakdiff/analysis/say/report"
 )
 
 func TestADeadlockTellsSinceWhichCaptureItStands(t *testing.T) {
@@ -42,5 +45,30 @@ func TestADeadlockTellsSinceWhichCaptureItStands(t *testing.T) {
 				t.Errorf("%s since %q: %s\nwant %q", d.State, d.Since, d.Sentence, tt.want)
 			}
 		})
+	}
+}
+
+func TestTheScreenTellsALockOnce(t *testing.T) {
+	const head, tail = "2026-11-29 07:35:05\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):\n\n", "JNI global refs: 16, weak refs: 0\n"
+	waits := func(id int) string {
+		return javaThread(id, "BLOCKED (on object monitor)", "at Tariff.load(Tariff.java:7)", "- waiting to lock <0x00000000fc086008> (a Shelf)")
+	}
+	queue := head + javaThread(11, "RUNNABLE", "at Tariff.read(Tariff.java:8)", "- locked <0x00000000fc086008> (a Shelf)") + waits(12) + waits(13) + waits(14) + tail
+	idle := head + javaThread(11, "RUNNABLE", "at Tariff.read(Tariff.java:8)") + tail
+	for name, tt := range map[string]struct {
+		dumps []string
+		found bool
+	}{
+		"the rows of locks of one dump tell it": {[]string{queue}, false},
+		"the last of two dumps has no lock":     {[]string{queue, idle}, true},
+	} {
+		var captures []map[string]string
+		for _, text := range tt.dumps {
+			captures = append(captures, map[string]string{"threads.txt": text})
+		}
+		text := printed(t, report.Case{Report: every(t, captures)}, report.Terminal{})
+		if strings.Contains(text, "3 threads wait for one lock, a Shelf") != tt.found {
+			t.Errorf("%s:\n%s", name, text)
+		}
 	}
 }

@@ -264,6 +264,24 @@ func (f *Finding) tellsOf(l *Locks) bool {
 	return strings.HasPrefix(f.Title, "Deadlock of ") && !slices.ContainsFunc(l.holders(&l.Cycles[0]), func(h *LockHolder) bool { return !strings.Contains(f.Title, h.Name) })
 }
 
+// tellsQueue reports a fact about a lock of which the answer or the rows of locks tell.
+func (s *screen) tellsQueue(series int, f *Finding) bool {
+	x := &s.r.Series[series]
+	if f.Kind != FactFinding || x.Locks == nil || s.lead == nil && series != s.r.seriesInOrder()[0] || s.lead != nil && series != *s.Series {
+		return false
+	}
+	told := x.Locks.List
+	if s.lead != nil {
+		told = nil
+		if lock := x.queueOf(s.lead); lock != nil {
+			told = []Lock{*lock}
+		}
+	}
+	return slices.ContainsFunc(told, func(l Lock) bool {
+		return strings.HasPrefix(f.Title, fmt.Sprintf("%d threads wait for one lock", l.Waiters))
+	})
+}
+
 // deadlocked reports a process that stands in a deadlock while what rose does not wait behind it: a proven
 // one comes before any growth, a possible one before a growth that is no proven leak.
 func (d *diagnosing) deadlocked(leads []answer) bool {
