@@ -207,17 +207,22 @@ func (d *diagnosing) atPool(l *answer) {
 		return
 	}
 	x := s.nameOf(d.nouns, lead, f)
-	if x.began == "accepted" { // who waits is the request, not its connection
-		x.one, x.many = "request", "requests"
-	}
+	x.ofRequests()
 	x.one, x.many, x.place = x.one+" waiting for "+p.what(), x.many+" waiting for "+p.what(), ""
 	if p.Function != "" {
 		x.place = " in " + p.Function
 	}
-	x.began, x.ended, x.remedy, x.counts = "begun", "ended", p.remedy(), lead.Counts
+	x.ended, x.remedy, x.counts = "ended", p.remedy(), lead.Counts
 	x.lives(lead.Life)
 	x.follow(lead.Kind, lead.Evidence)
 	l.subject, l.pool = x, p
+}
+
+// ofRequests names connections of a server whose goroutines wait inside of a handler: who waits is the request.
+func (s *subject) ofRequests() {
+	if strings.HasSuffix(s.one, " server connection") {
+		s.one, s.many, s.ended = "request", "requests", "ended"
+	}
 }
 
 // behindLock reports members of the family of a stack that wait for the lock of a pool.

@@ -271,6 +271,9 @@ func (d *diagnosing) also(l answer, others []answer) (words []string, more int) 
 // started it.
 func (d *diagnosing) alsoText(o answer, first *answer) string {
 	s, text := &d.r.Series[o.series], o.subject.all()
+	if o.pool != nil {
+		text = o.subject.many
+	}
 	if x := s.lead(o.finding); o.series == first.series && text == first.subject.all() && x != nil && x.CreatedBy != "" {
 		text += " started by " + shortRole(x.CreatedBy)
 	}

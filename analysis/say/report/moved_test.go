@@ -16,11 +16,11 @@ func TestWhoOnlyChangedItsStateDidNotStart(t *testing.T) {
 		sentence string
 		proof    string
 	}{
-		"none was there":    {0, kept, "40 of 40 begun since t0 are still there at t4."},
-		"two were there":    {2, kept, "38 of 38 begun since t0 are still there at t4; 2 more came from another state."},
+		"none was there":    {0, kept, "40 of 40 started since t0 are still there at t4."},
+		"two were there":    {2, kept, "38 of 38 started since t0 are still there at t4; 2 more came from another state."},
 		"half was there":    {20, "Threads waiting for a connection of a pool in Billing.charge grew from 10 to 50: 40 came, 20 of them from another state, none left.", "40 of 40 that came since t0 are still there at t4, 20 of them then in another state."},
 		"all were there":    {40, "Threads waiting for a connection of a pool in Billing.charge grew from 10 to 50: 40 came from another state, none left.", "40 of 40 that came since t0 are still there at t4, 40 of them then in another state."},
-		"others were there": {-6, kept, "40 of 40 begun since t0 are still there at t4."},
+		"others were there": {-6, kept, "40 of 40 started since t0 are still there at t4."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var captures []map[string]string

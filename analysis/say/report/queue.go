@@ -36,6 +36,7 @@ func (d *diagnosing) answerOf(series int, f *Finding) answer {
 	out := answer{series: series, finding: f, subject: s.subjectOf(d.nouns, f), queue: s.queueOf(f)}
 	if lead := s.lead(f); out.queue != nil {
 		named := s.nameOf(d.nouns, lead, f)
+		named.ofRequests()
 		named.counts = lead.Counts
 		named.follow(lead.Kind, lead.Evidence)
 		named.lives(lead.Life)
