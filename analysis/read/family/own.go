@@ -327,6 +327,9 @@ var goroots = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
+// Package is the import path of a function of Go.
+func Package(function string) string { return importPath(function) }
+
 // OfStandardLibrary reports a function of the library of Go or of a JVM, by its name.
 func OfStandardLibrary(function string) bool {
 	for _, prefix := range []string{"java.", "javax.", "jdk.", "sun.", "com.sun.", "com.apple.laf."} {

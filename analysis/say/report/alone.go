@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
 	"time"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -65,7 +67,7 @@ func (d *diagnosing) alone(s *Series) []string {
 		text = fmt.Sprintf("One dump%s: at least %s", s.place("of"), wording.Members(kind, totals[0].N))
 	}
 	if queue := d.queued(s); queue != "" {
-		return []string{text + queue}
+		return s.withRoot(text + queue)
 	}
 	if totals[0].N <= mostInExcerpt {
 		if wait := s.longestWait(kind); wait != "" {
@@ -100,6 +102,12 @@ func (d *diagnosing) alone(s *Series) []string {
 		return whole // it would name nothing
 	}
 	x := s.nameOf(d.nouns, most, nil)
+	if of, alike := d.alike(s, most); alike > 1 {
+		n := most.Counts[0].N
+		x := s.nameOf(d.nouns, of, nil)
+		text = fmt.Sprintf("%s, %d of them of %s", text, alike*n, x.words(n))
+		return []string{fmt.Sprintf("%s, %d each by their equal numbers", text, alike), text}
+	}
 	place := strings.TrimSpace(x.place)
 	if x.many != wording.Kinds(kind) || place == "" {
 		place = strings.TrimSpace(x.all())
@@ -112,6 +120,34 @@ func (d *diagnosing) alone(s *Series) []string {
 		place += ", " + opened
 	}
 	return withState(text+", "+some+" "+place, most)
+}
+
+// fewestEqual is from how many goroutines on groups of equal size in one library are no chance.
+const fewestEqual = 10
+
+// alike is how many groups of one dump have as many goroutines as one has and are of its package or of one
+// below or above it: what has a goroutine of one group has one of each. of is the one of the highest
+// package that has a noun, n is 0 without one.
+func (d *diagnosing) alike(s *Series, most *Family) (of *Family, n int) {
+	in := family.Package(most.entry())
+	if most.Kind != analysis.KindGoroutine || most.Counts[0].N < fewestEqual || in == "" || in == "main" {
+		return nil, 0
+	}
+	highest := ""
+	for i := range s.Families {
+		f := &s.Families[i]
+		pkg := family.Package(f.entry())
+		if f.Kind != most.Kind || f.Counts[0] != most.Counts[0] || pkg == "" || !strings.HasPrefix(pkg+"/", in+"/") && !strings.HasPrefix(in+"/", pkg+"/") {
+			continue
+		}
+		if n++; nounOf(d.nouns, f, cmp.Or(f.Name, f.Title)) != nil && (of == nil || len(pkg) < len(highest)) {
+			of, highest = f, pkg
+		}
+	}
+	if of == nil {
+		return nil, 0
+	}
+	return of, n
 }
 
 // leastSame is the share of a group in percent from which one state is that of the group.

@@ -254,12 +254,16 @@ func (h *headline) declared(s *Series) string {
 // lowerBounds words which counts of the kind are lower bounds, or returns "".
 //
 //	"at least 57 threads at t2 and 61 at t3"
-//	"at least 57 threads at t2 and lower bounds at 3 more snapshots"
+//	"at least 57 threads in each of 4 dumps"
 func (h *headline) lowerBounds(s *Series, kind analysis.Kind, counts analysis.Counts) string {
 	var words []string
+	least := 0
 	for i, n := range counts {
 		if !n.Known() || !h.snapshot(s, i).Bounded(kind) {
 			continue
+		}
+		if len(words) == 0 || n.N < least {
+			least = n.N
 		}
 		figure := strconv.Itoa(n.N)
 		if len(words) == 0 {
@@ -268,9 +272,18 @@ func (h *headline) lowerBounds(s *Series, kind analysis.Kind, counts analysis.Co
 		words = append(words, figure+" at "+h.label(s, i))
 	}
 	if n := len(words); n > 2 {
-		words = []string{words[0], fmt.Sprintf("lower bounds at %d more snapshots", n-1)}
+		return fmt.Sprintf("at least %s in each of %d dumps", wording.Members(kind, least), n)
 	}
 	return wording.List(words, 2)
+}
+
+// inventoryOf is the last known total of a kind, "at least 42 threads".
+func (h *headline) inventoryOf(s *Series, kind analysis.Kind, totals analysis.Counts) string {
+	text := wording.Members(kind, totals.Last())
+	if at := totals.LastAt(); at >= 0 && h.snapshot(s, at).Bounded(kind) {
+		text = "at least " + text
+	}
+	return text
 }
 
 // inventory lists the totals of one snapshot: "87 goroutines, 31 descriptors".

@@ -268,6 +268,14 @@ func (l *Lock) words(kind analysis.Kind) string {
 	return text
 }
 
+// holding is a lock with its holders and without where those who wait are, "" without a holder.
+func (l *Lock) holding(kind analysis.Kind) string {
+	if len(l.Holders) == 0 {
+		return ""
+	}
+	return (&Lock{ID: l.ID, Class: l.Class, Waiters: l.Waiters, Holders: l.Holders}).words(kind)
+}
+
 // named is a lock with its class: "lock 1 (java.lang.Object)".
 func (l *Lock) named() string {
 	if l.Class != "" {
@@ -399,7 +407,7 @@ func (c *LockCycle) line() LockLine {
 	if c.Certainty != wait.Proven {
 		head = "Possible deadlock"
 	}
-	return LockLine{head, wording.Capital(strings.Join(c.Steps, "; ") + ".")}
+	return LockLine{Head: head, Text: wording.Capital(strings.Join(c.Steps, "; ") + ".")}
 }
 
 // ShortFunction leaves out the import path of a Go function and the package of a Java class.
@@ -422,7 +430,11 @@ func (l *Locks) deadlocked(id string) bool {
 const mostLocksSaid = 5
 
 // LockLine is a deadlock or a lock in words. Head is its name.
-type LockLine struct{ Head, Text string }
+type LockLine struct {
+	Head, Text string
+	// short is Text without where those who wait are, "" where it does not differ.
+	short string
+}
 
 // Lines are the deadlocks and the locks with most waiters.
 func (l *Locks) Lines() []LockLine {
@@ -443,7 +455,7 @@ func (l *Locks) Lines() []LockLine {
 			out, said = append(out, l.each(in, alone[in], lock.Oldest)), said+1
 			grouped[in] = true
 		default:
-			out, said = append(out, LockLine{wording.Capital(lock.ID), lock.Text}), said+1
+			out, said = append(out, LockLine{wording.Capital(lock.ID), lock.Text, lock.holding(l.Kind)}), said+1
 		}
 	}
 	if waiters += l.Unknown; waiters > 0 {
@@ -451,7 +463,7 @@ func (l *Locks) Lines() []LockLine {
 		if l.Unknown == 0 {
 			others = wording.Plural(more, "other lock", "other locks")
 		}
-		out = append(out, LockLine{"Others", l.wait(waiters) + " for " + others + "."})
+		out = append(out, LockLine{Head: "Others", Text: l.wait(waiters) + " for " + others + "."})
 	}
 	return out
 }
@@ -484,7 +496,7 @@ func (l *Locks) each(in string, n, oldest int) LockLine {
 	if oldest > 0 {
 		text += ", the longest " + wording.Wait(oldest)
 	}
-	return LockLine{wording.Plural(n, "lock", "locks"), text + ": as many objects, no queue."}
+	return LockLine{Head: wording.Plural(n, "lock", "locks"), Text: text + ": as many objects, no queue."}
 }
 
 // wait is "3 goroutines wait".

@@ -94,6 +94,33 @@ func (d *diagnosing) queued(s *Series) string {
 	return text + "; " + holder + " is in " + shortRole(x.Holders[0].At)
 }
 
+// withRoot are a text that queued ends, with who holds the lock that the holder waits for, at the end of the
+// chain, the fullest first: "…; its holder waits for another lock, which "exec-315" holds in Loader.find".
+func (s *Series) withRoot(text string) []string {
+	h, steps := &s.Locks.List[0].Holders[0], 0
+	for ; steps < len(s.Locks.List); steps++ { // a deadlock has no end
+		at := slices.IndexFunc(s.Locks.List, func(x Lock) bool {
+			return h.Lock != "" && x.ID == h.Lock && len(x.Holders) > 0 && x.Holders[0].Certainty != wait.Possible
+		})
+		if at < 0 {
+			break
+		}
+		h = &s.Locks.List[at].Holders[0]
+	}
+	if steps == 0 || h.Lock != "" {
+		return []string{text}
+	}
+	holds := " holds"
+	if h.Certainty != Proven {
+		holds = " " + string(h.Certainty) + " holds"
+	}
+	root := text + ", which " + strings.TrimPrefix(h.Who(s.Locks.Kind), "thread ") + holds
+	if steps > 1 {
+		root = text + "; at the end of the chain is " + h.Who(s.Locks.Kind)
+	}
+	return []string{root + " in " + ShortFunction(s.Locks.Kind, h.At), root, text}
+}
+
 // deadlock words the deadlocks of the last snapshot, "" without any. One that no dump proves
 // is possible.
 func (s *Series) deadlock() string {

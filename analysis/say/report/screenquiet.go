@@ -186,11 +186,14 @@ func (s *screen) locks(x *Series) []string {
 		if i == mostScreenLocks {
 			break
 		}
-		lines := 2
+		lines, text := 2, l.Sentence()
 		if i == 0 {
 			lines = 5 // the lock with most waiters, with its holder
 		}
-		out, label = append(out, s.labelled(label, l.Sentence(), lines)...), ""
+		if l.short != "" && len(wrapped(text, columns-labelWidth, lines+1)) > lines {
+			text, lines = l.short, lines+1 // its holder stands at the end
+		}
+		out, label = append(out, s.labelled(label, text, lines)...), ""
 	}
 	return out
 }

@@ -269,6 +269,10 @@ func (d *diagnosing) rest(series int) resting {
 		out.state, out.text, out.rank = NotCompared, s.before(fmt.Sprintf("nothing can be counted in %d dumps", len(s.Snapshots))), restsAlone
 	case !d.comparable(s):
 		out.state, out.text, out.rank = NotCompared, s.before(d.nothing(s, kind, totals)), restsAlone
+		if queue := d.queued(s); queue != "" {
+			words := s.withRoot(s.before(fmt.Sprintf("at the last of %d dumps %s", len(s.Snapshots), d.inventoryOf(s, kind, totals)) + queue))
+			out.text, out.shorter = words[0], words[1:]
+		}
 	case len(aside) > 0:
 		out.text = fmt.Sprintf("Nothing else grows%s: %s hidden by a person", in, wording.Plural(len(aside), "group that grows was", "groups that grow were"))
 	case s.unwaited() != nil:
