@@ -38,14 +38,9 @@ func mayBegin(s string) bool {
 		return strings.HasPrefix(s, "Thread[") || strings.HasPrefix(s, "Thread ")
 	case 'V':
 		return strings.HasPrefix(s, "VirtualThread[")
-	case 'o':
-		return strings.HasPrefix(s, nameless)
 	}
 	return false
 }
-
-// nameless begins a thread of the virtual machine that has no name.
-const nameless = "os_prio="
 
 // joinable reports whether s may be the first part of a header whose name holds a
 // line feed.
@@ -82,10 +77,6 @@ func parseHeader(s string) (header, bool) {
 		return toStringHeader(s)
 	case 'V':
 		return virtualHeader(s)
-	case 'o':
-		var h header
-		ok := strings.Contains(s, " nid=") && h.hotSpot(s)
-		return h, ok
 	}
 	return header{}, false
 }

@@ -58,7 +58,6 @@ func TestHeadersOfEveryForm(t *testing.T) {
 		sort                    analysis.ThreadSort
 	}{
 		{`"GC Thread#0" os_prio=0 cpu=4.30ms elapsed=4.39s tid=0x00007f nid=0xa43 runnable  `, thread.FormHotSpot, "GC Thread#0", "runnable", -1, 0xa43, analysis.VMThread},
-		{`os_prio=31 cpu=206.54ms elapsed=36.80s tid=0x0000000124752e00 nid=39171 runnable  `, thread.FormHotSpot, "", "runnable", -1, 39171, analysis.VMThread},
 		{`"C2 CompilerThread0" #5 daemon prio=9 os_prio=0 tid=0x00007f nid=0x10 waiting on condition [0x0000000000000000]`, thread.FormHotSpot, "C2 CompilerThread0", "waiting on condition", 5, 16, analysis.VMThread},
 		{`"VirtualThread[#21]" #21 virtual [21] prio=5 os_prio=0 cpu=45.23ms elapsed=1.67s tid=0x00007f nid=0x1ac8 runnable  [0x0]`, thread.FormHotSpot, "VirtualThread[#21]", "runnable", 21, 0x1ac8, analysis.VirtualThread},
 		{`"main" prio=10 tid=0x00002b nid=0xa5d in Object.wai`, thread.FormHotSpot, "main", "in Object.wai", -1, 0xa5d, analysis.VMThread},
