@@ -273,7 +273,7 @@ func (l *Lock) holding(kind analysis.Kind) string {
 	if len(l.Holders) == 0 {
 		return ""
 	}
-	return (&Lock{ID: l.ID, Class: l.Class, Waiters: l.Waiters, Holders: l.Holders}).words(kind)
+	return (&Lock{ID: l.ID, Class: l.Class, Waiters: l.Waiters, Oldest: l.Oldest, Holders: l.Holders}).words(kind)
 }
 
 // named is a lock with its class: "lock 1 (java.lang.Object)".
