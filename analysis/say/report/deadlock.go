@@ -50,6 +50,9 @@ func (j *JudgedSeries) cyclesSince(at int, g *wait.Graph) []stand {
 	return out
 }
 
+// longLabel is from how many characters on the label of a capture leaves no room for its time.
+const longLabel = 30
+
 // deadlockSince words since when the first deadlock of a process stands, "" of a single dump. Captures
 // that do not show one which is only possible do not rule it out.
 //
@@ -60,7 +63,12 @@ func (d *diagnosing) deadlockSince(s *Series) string {
 	}
 	c := &s.Locks.Cycles[0]
 	since := d.dated(s, *c.Since)
+	if len(d.label(s, *c.Since)) > longLabel {
+		since = d.clock(s, *c.Since)
+	}
 	switch {
+	case c.After == nil && *c.Since == 0 && d.snapshot(s, 0).CapturedAt == nil:
+		return "before the first dump"
 	case c.After == nil && *c.Since == 0:
 		return "before the first dump, " + since
 	case c.After == nil: // the captures before are of another start, or show no threads
