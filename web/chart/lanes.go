@@ -111,9 +111,10 @@ func (l *LifeLane) cohorts() int {
 	return n
 }
 
-// alive counts the members in each of n columns.
+// alive counts the members in each of n columns, as the evidence does where it counts: a member that
+// was in another state before is drawn from where it was first seen.
 func (l *LifeLane) alive(n int) analysis.Counts {
-	if len(l.Runs) == 0 {
+	if len(l.Runs) == 0 || l.Values.FirstAt() >= 0 {
 		return l.Values
 	}
 	out := make([]int, n)
@@ -123,6 +124,19 @@ func (l *LifeLane) alive(n int) analysis.Counts {
 		}
 	}
 	return analysis.CountsOf(out...)
+}
+
+// Count gives the lane its counts, unless its runs have the same.
+func (l *LifeLane) Count(values analysis.Counts) {
+	for i, n := range l.alive(len(values)) {
+		if values[i].Known() && values[i].N != n.N {
+			l.Values = values
+			return
+		}
+	}
+	if len(l.Runs) == 0 {
+		l.Values = values
+	}
 }
 
 // born are the members that were first seen in each of n columns.

@@ -175,3 +175,25 @@ func TestALineBeginsWithALinkToItsMember(t *testing.T) {
 		})
 	}
 }
+
+func TestALaneCountsAsTheEvidenceDoes(t *testing.T) {
+	for _, tc := range []struct {
+		name         string
+		runs         []Run
+		counts, want []int
+	}{
+		{"the runs say the same", []Run{{First: 0, Last: 1, N: 3}, {First: 1, Last: 1, N: 2}}, []int{3, 5}, nil},
+		{"two were in another state at first", []Run{{First: 0, Last: 1, N: 3}, {First: 1, Last: 1, N: 2}}, []int{1, 5}, []int{1, 5}},
+		{"no member is known", nil, []int{1, 5}, []int{1, 5}},
+	} {
+		l := LifeLane{Runs: tc.runs}
+		l.Count(analysis.CountsOf(tc.counts...))
+		var got []int
+		for _, n := range l.Values {
+			got = append(got, n.N)
+		}
+		if !slices.Equal(got, tc.want) || l.alive(2)[1].N != 5 {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}

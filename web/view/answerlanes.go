@@ -224,9 +224,7 @@ func (m *caseMaker) lifeLane(x *laneAxis, d *report.Diagnosis, l *report.Link) c
 		}
 	}
 	slices.SortStableFunc(out.Runs, func(a, b chart.Run) int { return cmp.Or(a.First-b.First, a.Last-b.Last) })
-	if len(out.Runs) == 0 {
-		out.Values = x.spread(s, m.coursed(s, f, n))
-	}
+	out.Count(x.spread(s, m.coursed(s, f, n)))
 	if series, end := d.End(); end >= 0 && series == l.Series {
 		out.EndedAt = x.column(s, end)
 	}

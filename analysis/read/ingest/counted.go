@@ -15,8 +15,8 @@ const (
 	numbersAhead = 64
 )
 
-// joinCounted gives one owner to places whose names count the captures of one process from 1, such as
-// "app-1.txt" to "app-5.txt": in the order of the names the numbers of goroutines rise, and none was
+// joinCounted gives one owner to places whose names count the captures of one process one by one, but
+// not from 0 as sets of pods are, such as "app-1.txt" to "app-5.txt": in the order of the names the numbers of goroutines rise, and none was
 // created by two. Replicas are in such an order by chance: of two for whom a name may stand for a host,
 // nothing is said.
 func joinCounted(places []*replicaPlace) {
@@ -35,8 +35,9 @@ func joinCounted(places []*replicaPlace) {
 	}
 	for _, named := range series {
 		var list []*replicaPlace
-		for i, n := range slices.Sorted(maps.Keys(named)) {
-			if n != i+1 {
+		numbers := slices.Sorted(maps.Keys(named))
+		for i, n := range numbers {
+			if numbers[0] == 0 || n != numbers[0]+i {
 				list = nil
 				break
 			}
@@ -51,6 +52,33 @@ func joinCounted(places []*replicaPlace) {
 		}
 		for _, p := range list {
 			p.owner = list[0]
+		}
+	}
+}
+
+// nameOwners leaves out of the names of owners what numbers their captures: "quoted-2" of
+// quoted-2-1.txt to quoted-2-4.txt.
+func nameOwners(places []*replicaPlace) {
+	names := map[*replicaPlace]string{}
+	for _, p := range places {
+		if name, ok := names[p.owner]; !ok {
+			names[p.owner] = p.file
+		} else {
+			for !strings.HasPrefix(p.file, name) {
+				name = name[:strings.LastIndexAny(strings.TrimRight(name, "-."), "-.")+1]
+			}
+			names[p.owner] = name
+		}
+	}
+	given := map[string]int{}
+	for owner, name := range names {
+		name = strings.TrimRight(name, "-.")
+		names[owner] = name
+		given[owner.dir+"/"+name]++
+	}
+	for owner, name := range names {
+		if name != "" && given[owner.dir+"/"+name] == 1 {
+			owner.file = name
 		}
 	}
 }

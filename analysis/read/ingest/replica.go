@@ -117,6 +117,7 @@ func hostsByName(snapshots []analysis.Snapshot, all []*group, unpacked func(i in
 			continue
 		}
 		shortenDirs(places)
+		nameOwners(places)
 		for _, p := range places {
 			for _, i := range p.list {
 				snapshots[i].Process.Host = p.owner.host(common)

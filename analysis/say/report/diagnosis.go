@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -166,6 +167,8 @@ func (d *diagnosing) sentence(l answer, others []answer) string {
 	tail := d.r.Series[l.series].owner()
 	if n := d.hostsLike(l, others); n > 0 {
 		tail += "; the same on " + wording.Plural(n, "more host", "more hosts")
+	} else if n := d.replicas(l.series); n > 1 && !slices.ContainsFunc(others, func(o answer) bool { return o.series != l.series }) {
+		tail += fmt.Sprintf(", on %s alone of %d replicas", wording.Printable(*d.r.Series[l.series].Host), n)
 	}
 	all := d.wordings(l)
 	for _, text := range all {

@@ -210,6 +210,20 @@ func (d *diagnosing) hostsLike(l answer, others []answer) int {
 	return len(beside)
 }
 
+// replicas is how many processes of the program of a series there are, one on each host; it is 0 if
+// there are processes of others.
+func (d *diagnosing) replicas(series int) int {
+	hosts := map[string]bool{}
+	for i := range d.r.Series {
+		s := &d.r.Series[i]
+		if s.Process == "" || s.Process != d.r.Series[series].Process || s.Host == nil || *s.Host == "" || hosts[*s.Host] {
+			return 0
+		}
+		hosts[*s.Host] = true
+	}
+	return len(hosts)
+}
+
 // lost reports a finding on objects that were there before and have lost goroutines since.
 func (s *Series) lost(f *Finding, x *subject) bool {
 	o := s.objectOf(f, s.lead(f))
