@@ -12,8 +12,9 @@ type balance struct {
 	// known reports that identities are known. Without them only rise is set.
 	known bool
 	// born are present at the end and not at the start, gone the reverse. stayed are
-	// present at both ends. first is the number at the start.
-	born, gone, stayed, first int
+	// present at both ends. first is the number at the start. passed came and ended between
+	// the ends.
+	born, gone, stayed, first, passed int
 	// end is the last snapshot.
 	end int
 	// rise is born minus gone. Without identities it is last minus first.
@@ -21,10 +22,12 @@ type balance struct {
 }
 
 // leastBalance is the smallest rise by identity that is reported. balanceChance is the
-// probability below which more births than deaths are no coincidence.
+// probability below which more births than deaths are no coincidence, leastDeviation the deviation
+// from which a rise is more than noise.
 const (
-	leastBalance  = 3
-	balanceChance = 0.01
+	leastBalance   = 3
+	balanceChance  = 0.01
+	leastDeviation = 2.33
 )
 
 // measureBalance decides from identities whether the family grew. In a steady family
@@ -44,9 +47,10 @@ func (p *part) measureBalance(s *signals) {
 	s.balance = p.balanceOf(runs)
 	b := &s.balance
 	if b.known {
-		s.grew = outweighs(b.born, b.gone)
+		b.passed = p.passed(runs)
+		s.grew = outweighs(b.born, b.gone, b.passed)
 	} else {
-		s.grew = float64(b.rise) >= s.fit.gate && s.fit.z >= 2.33
+		s.grew = float64(b.rise) >= s.fit.gate && s.fit.z >= leastDeviation
 	}
 }
 
@@ -62,7 +66,7 @@ func (p *part) weighByIdentity(s *signals, buf *buffers) {
 	if !b.known || b.born+b.gone == 0 {
 		return
 	}
-	if z := float64(b.rise) / math.Sqrt(2*float64(b.born+b.gone)); z > s.fit.z {
+	if z := deviation(b.born, b.gone); z > s.fit.z {
 		s.fit.z = z
 		if s.fit.unlikely(1, s.fit.pUp) {
 			s.fit.fill(runs, buf)
@@ -70,9 +74,39 @@ func (p *part) weighByIdentity(s *signals, buf *buffers) {
 	}
 }
 
-// outweighs reports that births exceed deaths by more than chance explains.
-func outweighs(born, gone int) bool {
-	return born-gone >= leastBalance && (gone == 0 || atLeast(born, born+gone) <= balanceChance)
+// outweighs reports that births exceed deaths by more than chance explains. passed members came and
+// left between the ends: where there are any, members take turns though none of those at the ends left.
+func outweighs(born, gone, passed int) bool {
+	return born-gone >= leastBalance && (gone+passed == 0 ||
+		atLeast(born+passed, born+gone+2*passed) <= balanceChance || deviation(born, gone) >= leastDeviation)
+}
+
+// deviation is a rise in standard deviations of who came and who left, with overdispersion 2.
+func deviation(born, gone int) float64 {
+	return float64(born-gone) / math.Sqrt(2*float64(born+gone))
+}
+
+// passed counts the members that came after the first snapshot of a run and ended before its last one.
+func (p *part) passed(runs [][]point) int {
+	n, seen := 0, make([]bool, len(p.tracking.first))
+	for _, run := range runs {
+		first, last := run[0].index, run[len(run)-1].index
+		for _, number := range p.tracking.members[last] {
+			seen[number] = true
+		}
+		for _, pt := range run[1 : len(run)-1] {
+			for _, number := range p.tracking.members[pt.index] {
+				if seen[number] || int(p.tracking.first[number]) <= first {
+					continue
+				}
+				seen[number] = true
+				if l, ok := p.listing(number, pt.index); !ok || int(l.first) > first && int(l.last) < last {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 func (p *part) balanceOf(runs [][]point) balance {

@@ -112,6 +112,7 @@ func TestATotalThatDoublesIsNeverDenied(t *testing.T) {
 		{"below the gate", only("#100 #105"), false},
 		{"one new member in each of many families", scenario{families: map[string]string{"g1:a": "1 1-2", "g1:b": "11 11-12", "g1:c": "21 21-22"}}, true},
 		{"members that take turns", scenario{families: map[string]string{"g1:a": "1-50 101-160"}}, false},
+		{"requests of many families, none of which was there at both ends", requests(), false},
 		{"a level at which all are replaced", scenario{families: map[string]string{"g1:a": churning("20 40 41 40 42 41"), "g1:b": "90001 90001 90001 90001 90001 90001"}}, false},
 		{"a level at which all are replaced, and two more elsewhere", scenario{families: map[string]string{"g1:a": churning("20 40 41 40 42 41"), "g1:b": "90001 90001 90001 90001 90001 90001-90003"}}, false},
 		{"a level at which all are replaced, and three more elsewhere", scenario{families: map[string]string{"g1:a": churning("20 40 41 40 42 41"), "g1:b": "90001 90001 90001 90001 90001 90001-90004"}}, true},
@@ -125,6 +126,32 @@ func TestATotalThatDoublesIsNeverDenied(t *testing.T) {
 				t.Errorf("risen %v, want %v", risen, tt.want)
 			}
 		})
+	}
+}
+
+// requests has 18 members that stay, and in three families four requests at two of the captures between
+// the ends and five at the last one.
+func requests() scenario {
+	return scenario{families: map[string]string{
+		"g1:pool": "1-18 1-18 1-18 1-18 1-18",
+		"g1:read": ". 101-102 201-202 . 301-302", "g1:resize": ". 103 203 . 303-304", "g1:write": ". 104 204 . 305",
+	}}
+}
+
+// Who is compared with the first capture alone seems to have stayed, though others came and left in between.
+func TestRequestsBetweenTheEndsAreSeenToEnd(t *testing.T) {
+	snaps := requests().snapshots(t)
+	for _, snap := range snaps {
+		for g := range snap.Groups {
+			snap.Groups[g].Family.LooseCreator = "main.main"
+		}
+	}
+	if keys := seriesOf(snaps).Keys(); len(keys) > 0 {
+		t.Errorf("%s grew by %d", keys[0].Name, keys[0].Judgement.Rise)
+	}
+	life := only("1-18 1-18,101-104 1-18,201-204 1-18 1-18,301-305").series(t).JudgeAll()[onlyFamily].Life
+	if life == nil || life.Born != 13 || life.Gone != 8 {
+		t.Errorf("%+v, want 13 that came and 8 that ended", life)
 	}
 }
 

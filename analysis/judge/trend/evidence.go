@@ -287,7 +287,7 @@ func (p *part) life(s *signals) *analysis.Life {
 		}
 	}
 	if b := s.balance; b.known {
-		return &analysis.Life{Born: b.born, Gone: b.gone, Followed: b.first, Stayed: b.stayed, FromFirst: true, End: b.end}
+		return &analysis.Life{Born: b.born + b.passed, Gone: b.gone + b.passed, Followed: b.first, Stayed: b.stayed, FromFirst: true, End: b.end}
 	}
 	return nil
 }

@@ -74,11 +74,14 @@ func TestTheLevelsOfCountsTurnAtTheirThresholds(t *testing.T) {
 
 func TestGrewTurnsAtItsThresholds(t *testing.T) {
 	for _, tc := range []struct {
-		born, gone int
-		want       bool
-	}{{3, 0, true}, {2, 0, false}, {4, 1, false}, {9, 1, false}, {10, 1, true}, {60, 40, false}, {70, 40, true}} {
-		if got := outweighs(tc.born, tc.gone); got != tc.want {
-			t.Errorf("%d new, %d gone: %v, want %v", tc.born, tc.gone, got, tc.want)
+		born, gone, passed int
+		want               bool
+	}{
+		{3, 0, 0, true}, {2, 0, 0, false}, {4, 1, 0, false}, {9, 1, 0, false}, {10, 1, 0, true}, {60, 40, 0, false}, {70, 40, 0, true},
+		{3, 0, 1, false}, {9, 0, 1, true}, {8, 0, 1, false}, {10, 0, 100, false}, {11, 0, 100, true}, {2, 0, 100, false},
+	} {
+		if got := outweighs(tc.born, tc.gone, tc.passed); got != tc.want {
+			t.Errorf("%d new, %d gone, %d passed: %v, want %v", tc.born, tc.gone, tc.passed, got, tc.want)
 		}
 	}
 	// Without identities: the gate and a deviation of 2.33.

@@ -83,7 +83,7 @@ func (s *Series) totalWithout(kind analysis.Kind, without map[string]bool) (Tota
 	born, gone, known := s.totalBalance(kind, runs, without)
 	if known {
 		out.Born, out.Gone = born, gone
-		out.Risen = out.Risen || outweighs(born, gone)
+		out.Risen = out.Risen || outweighs(born, gone, 0) && outweighs(born, gone, s.totalPassed(kind, runs, without))
 	} else if signals.fit.few() {
 		// Two or three counts alone can neither prove nor deny a growth.
 		out.Risen = out.Risen || float64(signals.fit.rise) >= signals.fit.gate
@@ -127,6 +127,27 @@ func (s *Series) totalBalance(kind analysis.Kind, runs [][]point, without map[st
 		born, gone = born+len(after)-stayed, gone+len(before)-stayed
 	}
 	return born, gone, true
+}
+
+// totalPassed counts who came after the first snapshot of a run and ended before its last one, in any
+// family.
+func (s *Series) totalPassed(kind analysis.Kind, runs [][]point, without map[string]bool) int {
+	passed := 0
+	for _, run := range runs {
+		before, _ := s.identities(kind, run[0], without)
+		after, _ := s.identities(kind, run[len(run)-1], without)
+		var between []analysis.Identity
+		for _, pt := range run[1 : len(run)-1] {
+			present, _ := s.identities(kind, pt, without)
+			between = append(between, present...)
+		}
+		slices.SortFunc(between, analysis.Identity.Compare)
+		between = slices.Compact(between)
+		ends := slices.Concat(before, after)
+		slices.SortFunc(ends, analysis.Identity.Compare)
+		passed += len(between) - shared(between, slices.Compact(ends))
+	}
+	return passed
 }
 
 // identities returns the members of a kind in one snapshot, each once and in order, without

@@ -42,7 +42,7 @@ func TestOneEndOfManyReplacesNone(t *testing.T) {
 		state, proved, proof string
 	}{
 		"the newest end":                {[][]connection{of(10), of(20), of(30), of(40), of(22)}, "grew", "10 of 10", "10 of 10 that were there at t0 still are at t4; 12 are new."},
-		"half end, and none after that": {[][]connection{of(10), of(30), of(50), of(20), of(20), of(20)}, "grew", "10 of 10", "10 of 10 that were there at t0 still are at t5; 10 are new."},
+		"half end, and none after that": {[][]connection{of(10), of(30), of(50), of(21), of(21), of(21)}, "grew", "10 of 10", "10 of 10 that were there at t0 still are at t5; 11 are new."},
 		"all but the newest 30 end":     {[][]connection{of(4), of(24), of(44), of(64), of(84), of(84)[54:]}, "grew", "0 of 4", "0 of 4 that were there at t0 still are at t5; 30 are new."},
 	} {
 		t.Run(name, func(t *testing.T) {
