@@ -224,6 +224,7 @@ func TestAListingNamesAProcessByTheFileThatItRuns(t *testing.T) {
 	const header = "COMMAND     PID USER   FD      TYPE DEVICE  SIZE/OFF     NODE NAME\n"
 	for name, c := range map[string]struct{ rows, want string }{
 		"a shim, whose command is cut":      {"container  1234 root  txt       REG    8,1  12345678   123456 /usr/bin/containerd-shim-runc-v2\n", "containerd-shim-runc-v2"},
+		"files that macOS lists as mapped":  {"SpamSieve  1234 root  txt       REG    8,1  12345678   123456 /Applications/SpamSieve.app/Contents/MacOS/SpamSieve\nSpamSieve  1234 root  txt       REG    8,1  12345   123457 /Applications/SpamSieve.app/Contents/Resources/SpamSieveFoerster.icns\n", "SpamSieve"},
 		"a shim whose file was replaced":    {"container  1234 root  txt       REG    8,1  12345678   123456 /usr/bin/containerd-shim-runc-v2 (deleted)\n", "containerd-shim-runc-v2"},
 		"a program that another one runs":   {"container  1234 root  txt       REG    8,1  12345678   123456 /usr/bin/python3.11\n", "container"},
 		"a short command and a longer file": {"python3    1234 root  txt       REG    8,1  12345678   123456 /usr/bin/python3.11\n", "python3"},

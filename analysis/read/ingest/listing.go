@@ -57,8 +57,8 @@ func listed(parse listingParser) func(r *reader, body io.Reader, p *part, a *ana
 			}
 			q.listing.user(row.User)
 			if !row.IsDescriptor {
-				if row.FDText == "txt" {
-					q.name = runs(q.name, row.Descriptor.Name)
+				if row.FDText == "txt" && !q.listing.run {
+					q.name, q.listing.run = runs(q.name, row.Descriptor.Name), true
 				}
 				q.listing.other++
 				a.Rows++

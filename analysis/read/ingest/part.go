@@ -222,6 +222,8 @@ type listing struct {
 	users []string
 	rows  *rows
 	other int
+	// run reports that the file that the process runs was listed: the first that is mapped.
+	run bool
 	// sockets is true if the rows are the sockets of the process and no numbers of
 	// descriptors are known.
 	sockets bool
