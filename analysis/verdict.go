@@ -169,11 +169,13 @@ type Judgement struct {
 
 // Life counts members by identity.
 type Life struct {
-	// Born came after the first snapshot. Gone were followed and have ended.
-	// Moved of those that came were there at the first snapshot, in another family.
+	// Born came after the first snapshot. Gone of these and of those that were there have ended.
+	// Moved of those that came were there at the first snapshot, in another family. Away left for
+	// another family and have not ended.
 	Born  int `json:"born"`
 	Moved int `json:"moved,omitempty"`
 	Gone  int `json:"gone"`
+	Away  int `json:"away,omitempty"`
 	// Stayed of the Followed are still there at the end: of those that two snapshots or more
 	// could show, or of those that were there at first.
 	Followed int `json:"followed"`

@@ -197,6 +197,9 @@ func (p *part) turnover(s *signals) analysis.Evidence {
 	}
 	e := analysis.Evidence{Rule: ruleTurnover, Form: "followed", N: b.stayed, Of: b.first, Identity: p.identity(),
 		Figures: map[analysis.Figure]float64{"new": float64(b.born), "gone": float64(b.gone)}}
+	if b.passed > 0 {
+		e.Figures["passed"] = float64(b.passed)
+	}
 	run := p.lastRun()
 	if len(p.runs) > 1 || len(run) != 3 || !p.tracking.complete[run[1].index] {
 		return e
@@ -221,6 +224,8 @@ type stop struct {
 	// which they came. closing is the time since.
 	recent        int
 	took, closing float64
+	// level reports that others take the place of those that end since then.
+	level bool
 }
 
 // gap is the mean time between the newest births.
@@ -247,10 +252,40 @@ const (
 	stopRecent = 3
 )
 
-// stopped returns the point of the last epoch at which the growth ended, or nil. Quiet
-// time before the first birth belongs to the onset and is no pause.
+// stopped returns the point of the last epoch at which the growth ended, or nil: no more came, or
+// the count is the same since, while members are replaced.
 func (p *part) stopped() *stop {
-	run, births := p.staying()
+	if out := endOf(p.staying()); out != nil {
+		return out
+	}
+	run := p.lastRun()
+	if p.tracking == nil || len(run) == 0 {
+		return nil
+	}
+	at := len(run) - 1
+	for at > 0 && run[at-1].count == run[at].count && p.replaced(run[at-1], run[at]) {
+		at--
+	}
+	if at > len(run)-3 { // two counts may be the same by chance
+		return nil
+	}
+	out := endOf(run, increments(run))
+	if out == nil || out.at.index != run[at].index || !out.settled() {
+		return nil
+	}
+	out.level = true
+	return out
+}
+
+// replaced reports that members of a point are gone at the next one.
+func (p *part) replaced(before, now point) bool {
+	t := p.tracking
+	return t.complete[before.index] && t.complete[now.index] && t.common(before.index, now.index) < before.count
+}
+
+// endOf is the point of a run after which hardly any more of the births came. Quiet time before the
+// first birth belongs to the onset and is no pause.
+func endOf(run []point, births []int) *stop {
 	if len(run) == 0 {
 		return nil
 	}
@@ -341,11 +376,7 @@ func (p *part) staying() ([]point, []int) {
 	run := p.lastRun()
 	followed := p.tracking.followed(run)
 	if len(followed) < 3 || followed[len(followed)-1].index != run[len(run)-1].index {
-		births := make([]int, len(run))
-		for k := 1; k < len(run); k++ {
-			births[k] = run[k].count - run[k-1].count
-		}
-		return run, births
+		return run, increments(run)
 	}
 	births := make([]int, len(followed))
 	last := followed[len(followed)-1].index
@@ -363,6 +394,15 @@ func (p *part) staying() ([]point, []int) {
 	}
 	births[len(births)-1] = p.toStay(followed, births[len(births)-1])
 	return followed, births
+}
+
+// increments are the changes of the counts, by the point that ends each interval.
+func increments(run []point) []int {
+	out := make([]int, len(run))
+	for k := 1; k < len(run); k++ {
+		out[k] = run[k].count - run[k-1].count
+	}
+	return out
 }
 
 // toStay is how many of the members that came last will be there at the next snapshot, if as
@@ -407,6 +447,9 @@ func stopEvidence(p *part, s *signals) []analysis.Evidence {
 	e := analysis.Evidence{Rule: ruleStopped, Form: "stands", N: s.stop.before, At: new(s.stop.at.index),
 		Figures: map[analysis.Figure]float64{"expected": math.Round(s.stop.expected)}}
 	switch {
+	case s.stop.level:
+		e.Form, e.Of, e.Identity = "level", s.stop.at.count, p.identity()
+		return one(e)
 	case s.stop.after > 0:
 		if e.Form = "slows"; s.stop.settled() {
 			e.Form = "slowed"

@@ -96,16 +96,9 @@ func newCohort(run []point, t *tracking, dated bool) cohort {
 
 // stayed counts the members at the end that were born in an interval of the run, not
 // just before its end.
-func (c *cohort) stayed(t *tracking) int { return c.bornUntil(t, len(c.run)-2) }
-
-// present counts the members at the end that were born in an interval of the run.
-func (c *cohort) present(t *tracking) int { return c.bornUntil(t, len(c.run)-1) }
-
-// bornUntil counts the members at the end that were born after the first point of the run and
-// not after point k.
-func (c *cohort) bornUntil(t *tracking, k int) int {
+func (c *cohort) stayed(t *tracking) int {
 	n := 0
-	first, last := c.run[0].index, c.run[k].index
+	first, last := c.run[0].index, c.run[len(c.run)-2].index
 	for _, number := range t.members[c.run[len(c.run)-1].index] {
 		if born := int(t.first[number]); born > first && born <= last {
 			n++

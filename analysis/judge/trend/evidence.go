@@ -282,8 +282,11 @@ func (p *part) life(s *signals) *analysis.Life {
 		c.follow(p.tracking)
 		established, alive := sum(c.established), sum(c.alive)
 		if established > 0 {
-			born := sum(c.born)
-			return &analysis.Life{Born: born, Moved: p.wereElsewhere(c.run[0].index), Gone: born - c.present(p.tracking), Followed: established, Stayed: alive, End: c.run[len(c.run)-1].index}
+			gone, away := p.ended(c.run)
+			return &analysis.Life{
+				Born: sum(c.born), Moved: p.wereElsewhere(c.run[0].index), Gone: gone, Away: away,
+				Followed: established, Stayed: alive, End: c.run[len(c.run)-1].index,
+			}
 		}
 	}
 	if b := s.balance; b.known {

@@ -101,6 +101,29 @@ func (p *part) wereElsewhere(snapshot int) int {
 	return n
 }
 
+// ended counts the members that a run shows and that its last snapshot does not have: those that have
+// ended, and those that it lists in another family.
+func (p *part) ended(run []point) (gone, away int) {
+	last, seen := run[len(run)-1].index, make([]bool, len(p.tracking.first))
+	for _, number := range p.tracking.members[last] {
+		seen[number] = true
+	}
+	for _, pt := range run {
+		for _, number := range p.tracking.members[pt.index] {
+			if seen[number] {
+				continue
+			}
+			seen[number] = true
+			if l, ok := p.listing(number, pt.index); ok && int(l.last) >= last {
+				away++
+			} else {
+				gone++
+			}
+		}
+	}
+	return gone, away
+}
+
 // cameMoving counts the members of a snapshot that were listed in another family before they came
 // into this one.
 func (p *part) cameMoving(snapshot int) int {

@@ -2,6 +2,7 @@ package trend
 
 import (
 	"math"
+	"slices"
 
 	"leakdiff/analysis"
 )
@@ -10,10 +11,14 @@ import (
 // of 80, about 960 an hour.
 // The count of a leak cannot be level. Turnover is its innocent double.
 func plateauEvidence(p *part, s *signals) []analysis.Evidence {
-	if s.up > levelNone || s.down > levelNone || s.fit.n == 0 || s.cohorts {
+	stopped := s.stop != nil && s.stop.level
+	if s.fit.n == 0 || !stopped && (s.up > levelNone || s.down > levelNone || s.cohorts) {
 		return nil
 	}
 	run := p.lastRun()
+	if stopped {
+		run = slices.DeleteFunc(slices.Clone(run), func(pt point) bool { return pt.index < s.stop.at.index })
+	}
 	followed := p.tracking.followed(run)
 	if len(followed) != len(run) || fewest(run) == 0 {
 		return nil

@@ -177,14 +177,14 @@ func (s *Series) judgePopulations() (out []Key) {
 	return slices.DeleteFunc(out, func(k Key) bool {
 		return slices.ContainsFunc(k.Families, func(print string) bool {
 			j := s.judgements().byFingerprint[print]
-			return j.verdict().Rank() <= k.Judgement.Verdict.Rank() && goneOf(j.part.life(j.signals)) <= goneOf(k.Judgement.Life)
+			return j.verdict().Rank() <= k.Judgement.Verdict.Rank() && leftOf(j.part.life(j.signals)) <= leftOf(k.Judgement.Life)
 		})
 	})
 }
 
-func goneOf(l *analysis.Life) int {
+func leftOf(l *analysis.Life) int {
 	if l == nil {
 		return 0
 	}
-	return l.Gone
+	return l.Gone + l.Away
 }

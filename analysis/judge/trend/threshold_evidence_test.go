@@ -112,7 +112,7 @@ func TestTwoDumpsHaveSurvivors(t *testing.T) {
 
 func TestWhoLeftBetweenTheSecondAndTheThirdDumpIsNoBirth(t *testing.T) {
 	judged := only("1-20 1-40 1-35,41-60").series(t).JudgeAll()[onlyFamily]
-	wantEvidence(t, judged, ruleTurnover, "followed 20/20 gone=0 new=35 [t1:20 t2:20]")
+	wantEvidence(t, judged, ruleTurnover, "followed 20/20 gone=0 new=35 passed=5 [t1:20 t2:20]")
 }
 
 func TestThreeMembersThatLeftAreGoneAndTwoAreNot(t *testing.T) {

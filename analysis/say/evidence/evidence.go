@@ -142,6 +142,9 @@ func (w Words) turnover(e analysis.Evidence) string {
 		}
 		text += fmt.Sprintf(", %d until %s", p.N, w.labelOf(p.At))
 	}
+	if _, turns := e.Figures["passed"]; turns {
+		text += fmt.Sprintf("; %s more came and ended in between", whole(e, "passed"))
+	}
 	return text
 }
 
@@ -171,6 +174,8 @@ func (w Words) stopped(e analysis.Evidence) string {
 		text += fmt.Sprintf(" and by %s since", whole(e, "after"))
 	case "paused":
 		return text + "; " + w.Pause(e)
+	case "level":
+		return text + fmt.Sprintf(", stays at %d since, and others take the place of those that end; its own pace would have shown %s more", e.Of, whole(e, "expected"))
 	default:
 		text += ", stands since"
 	}

@@ -33,6 +33,7 @@ func TestEvidenceInWords(t *testing.T) {
 
 		{analysis.Evidence{Rule: "turnover", Form: "counts", N: 36}, "36 more by the counts; without identities it is not known who came and who left"},
 		{analysis.Evidence{Rule: "turnover", Form: "followed", N: 4, Of: 4, Figures: figures{"new": 36, "gone": 0}}, "36 new, 0 gone, 4 of 4 still there"},
+		{analysis.Evidence{Rule: "turnover", Form: "followed", N: 1, Of: 9, Figures: figures{"new": 47, "gone": 8, "passed": 51}}, "47 new, 8 gone, 1 of 9 still there; 51 more came and ended in between"},
 		{analysis.Evidence{Rule: "turnover", Form: "followed", Figures: figures{"new": 36, "gone": 0}}, "36 new, 0 gone"},
 		{analysis.Evidence{Rule: "turnover", Form: "followed", N: 20, Of: 20, Figures: figures{"new": 35, "gone": 0}, Points: points(1, 20, 2, 20)}, "35 new, 0 gone, 20 of 20 still there; 20 came until t1, 20 until t2"},
 
@@ -77,6 +78,7 @@ func TestEvidenceInWords(t *testing.T) {
 		{analysis.Evidence{Rule: "survivors", Form: "from_elsewhere", N: 6, Of: 6, From: at(1), To: at(2), Figures: figures{"new": 0}}, "6 of 6 goroutines of t2 watched something that still existed at t1"},
 		{analysis.Evidence{Rule: "survivors", Form: "none_before", Of: 5, From: at(1), To: at(2), Figures: figures{"new": 5}}, "no goroutine of t2 was there at t1, 5 are new"},
 
+		{analysis.Evidence{Rule: "stopped", Form: "level", N: 39, Of: 48, At: new(2), Figures: figures{"expected": 40}}, "grew by 39 until t2, stays at 48 since, and others take the place of those that end; its own pace would have shown 40 more"},
 		{analysis.Evidence{Rule: "plateau", N: 402, Unit: analysis.PerHour, Figures: figures{"low": 79, "high": 82, "rate": 482.4}}, "plateau at 79 to 82: 402 goroutines were replaced at a level count, about 482/h new, and the old ones leave"},
 		{analysis.Evidence{Rule: "plateau", N: 1, Figures: figures{"low": 2, "high": 2}}, "plateau at 2: 1 goroutine was replaced at a level count, and the old ones leave"},
 

@@ -59,6 +59,8 @@ func (d *diagnosing) decided(l answer) *Certainty {
 		return &Certainty{certain, "it rises and falls with the load" + s.perLoad(l.finding)}
 	case c.State == NoLeak:
 		return &Certainty{certain, "it rises with the load" + s.perLoad(l.finding)}
+	case l.level():
+		return &Certainty{ended, fmt.Sprintf("it stays at %d, and others take the place of those that end", c.Left)}
 	case c.State == GrewOnce && c.Followed:
 		_, reason := x.sure()
 		return &Certainty{ended, "no more came, " + reason}

@@ -27,11 +27,12 @@ type Claims struct {
 	State State `json:"state"`
 	// Followed reports that its members are followed by identity: Came since the first
 	// capture, and Ended. Moved of those that came were there before, in another state: they
-	// did not start, they came to be here.
+	// did not start, they came to be here. Away are still there, in another state.
 	Followed bool `json:"followed"`
 	Came     int  `json:"came"`
 	Moved    int  `json:"moved,omitempty"`
 	Ended    int  `json:"ended"`
+	Away     int  `json:"away,omitempty"`
 	// PerHour is its pace from the last low to the peak, 0 where that has no times.
 	PerHour float64 `json:"per_hour,omitempty"`
 	// Closed reports that its own Close, Stop or Shutdown started the members: what waits
@@ -86,7 +87,7 @@ var stateOf = map[analysis.Verdict]State{
 func (d *diagnosing) claim(l *answer) Claims {
 	s, x := &d.r.Series[l.series], &l.subject
 	c := Claims{
-		One: x.one + x.place, Many: x.all(), State: stateOf[l.finding.Verdict], Followed: x.followed, Came: x.came, Moved: min(x.moved, x.came), Ended: x.went,
+		One: x.one + x.place, Many: x.all(), State: stateOf[l.finding.Verdict], Followed: x.followed, Came: x.came, Moved: min(x.moved, x.came), Ended: x.went, Away: x.away,
 		Closed: s.startedByClose(l.finding), Since: -1, EndedAt: s.recoveredAt(l.finding), RestartedAt: d.restartedAt(s, x.counts), Last: x.counts.LastAt(),
 	}
 	if c.First, c.Top = x.counts.FirstAt(), x.counts.HighestAt(); c.First < 0 {
@@ -159,25 +160,18 @@ func forbidden() []rule {
 		},
 		{
 			name:    "none ended and fewer are left",
-			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.Ended < c.missing() },
-			instead: func(_ *answer, c *Claims) { c.Came, c.Ended = max(c.Came, c.missing()), c.missing() },
+			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.Ended+c.Away < c.missing() },
+			instead: func(_ *answer, c *Claims) { c.Came, c.Ended = max(c.Came, c.missing()), c.missing()-c.Away },
 		},
 		{
 			name:    "more came than are there",
-			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.steady() && c.Came-c.Ended > c.Left },
-			instead: func(_ *answer, c *Claims) { c.Came = c.Left + c.Ended },
+			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.steady() && c.Came-c.Ended-c.Away > c.Left },
+			instead: func(_ *answer, c *Claims) { c.Came = c.Left + c.Ended + c.Away },
 		},
 		{
 			name:    "followed and more rose than came",
 			forbids: func(_ *answer, c *Claims) bool { return c.Followed && c.N-c.From > c.Came },
 			instead: func(_ *answer, c *Claims) { c.Followed = false },
-		},
-		{
-			name: "who came and ended is not what the counts rose",
-			forbids: func(_ *answer, c *Claims) bool {
-				return c.Followed && c.steady() && !c.Again && c.Top == c.Last && c.Came > 0 && c.Came-c.Ended != c.N-c.From && c.Came >= c.N-c.From
-			},
-			instead: func(_ *answer, c *Claims) { c.Ended = c.Came - (c.N - c.From) },
 		},
 		{
 			name:    "grew and all were replaced",
@@ -242,7 +236,7 @@ func (c *Claims) fell() bool { return c.steady() && c.Top < c.Last && c.Left < c
 
 // quiet reports that none came since Top: none of the captures since has another number, and none ended.
 func (c *Claims) quiet(l *answer) bool {
-	if !c.steady() || c.Top >= c.Last || c.Followed && c.Ended > 0 || c.Last >= len(l.subject.counts) {
+	if !c.steady() || c.Top >= c.Last || c.Followed && c.Ended+c.Away > 0 || c.Last >= len(l.subject.counts) {
 		return false
 	}
 	return !slices.ContainsFunc(l.subject.counts[c.Top:c.Last+1], func(n analysis.Count) bool { return n.Known() && n.N != c.N })
@@ -257,6 +251,11 @@ func (l *answer) stoodSince() int {
 		}
 	}
 	return l.claims.Top
+}
+
+// level reports a count that stays the same since, while others take the place of those that end.
+func (l *answer) level() bool {
+	return l.claims.State == GrewOnce && slices.ContainsFunc(l.finding.Evidence, func(e Evidence) bool { return e.Rule == "stopped" && e.Form == "level" })
 }
 
 // unsettled reports a finding of which none or few came for a while that is too short to tell an end.

@@ -125,6 +125,8 @@ func (d *diagnosing) proofOfStay(l answer) (proved, text string) {
 		return d.followed(s, l.life, last)
 	case !c.Followed:
 		return "", fmt.Sprintf("The counts alone: %s. Who came and who left is not known.", Rises(x.counts, nil))
+	case l.level() && l.finding.said("plateau") != "":
+		return "", capital(l.finding.said("plateau")) + "."
 	case c.State == Replaced:
 		return "", fmt.Sprintf("None of those of %s is there at %s.", d.label(s, *l.life.RenewedAt), at)
 	case c.State == Grew || c.State == IsNew:

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"slices"
 	"testing"
 )
 
@@ -69,5 +70,21 @@ func TestWhatIsReplacedSaysHowOldItIsAtMost(t *testing.T) {
 	want := "Connections to 10.0.0.2:80 of app grew from 4 to 64 in 2 h, and none is older than 3 h."
 	if d.State != "replaced" || d.Sentence != want || d.Growth == nil || d.Growth.Reason != "none is older than 3 h: load, or slower answers" {
 		t.Errorf("%s: %s\n%+v\nwant replaced: %s", d.State, d.Sentence, d.Growth, want)
+	}
+}
+
+// TestACacheThatIsFullHasStopped holds a growth to a level at which the oldest make room for others.
+func TestACacheThatIsFullHasStopped(t *testing.T) {
+	of := connections(102, 40000, "ESTABLISHED")
+	full := slices.Clone(of[:48])
+	replace := func(first, n int) []connection { // from one slot on
+		copy(full[first:], of[48+first-1:48+first-1+n])
+		return slices.Clone(full)
+	}
+	d := hourly(t, socketForms[0].files, of[:9], of[:41], of[:48], replace(1, 20), replace(21, 21)).Diagnosis
+	want := "Connections to 10.0.0.2:80 of app grew from 9 to 48, and stayed at 48 since t2: 80 came, 41 ended."
+	proof := "Plateau at 48: 41 descriptors were replaced at a level count, about 20.5/h new, and the old ones leave."
+	if d.State != "grew and stopped" || d.Sentence != want || d.Proof != proof || d.Growth.Reason != "it stays at 48, and others take the place of those that end" {
+		t.Errorf("%s: %s\n%s\n%+v", d.State, d.Sentence, d.Proof, d.Growth)
 	}
 }

@@ -56,6 +56,10 @@ func (d *diagnosing) wordings(l answer) []string {
 			text := course + " until the restart after " + d.label(s, c.RestartedAt-1)
 			return []string{fmt.Sprintf("%s, which cured it so far: %d since", text, c.Left), text, course}
 		}
+		if l.level() {
+			stayed := fmt.Sprintf("%s, and stayed at %d since %s", course, c.Left, d.label(s, l.stoodSince()))
+			return []string{fmt.Sprintf("%s: %d came, %d ended", stayed, c.Came, c.Ended), stayed, course + ", then no more"}
+		}
 		return []string{course + ", and no more since " + d.label(s, l.stoodSince()), course + ", then no more"}
 	}
 	switch {

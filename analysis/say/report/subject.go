@@ -29,8 +29,9 @@ type subject struct {
 	counts     analysis.Counts
 	came, went int
 	followed   bool
-	// moved of those that came were there at the first capture, in another state.
-	moved int
+	// moved of those that came were there at the first capture, in another state. away left for
+	// another state.
+	moved, away int
 	// until is the last capture that shows who is still there, if they are followed.
 	until int
 	// identity says by what they are followed: "goroutine id", "inode". reused reports that a
@@ -73,7 +74,7 @@ func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 // lives sets who came and left, if identities show it.
 func (s *subject) lives(l *analysis.Life) {
 	if l != nil {
-		s.came, s.moved, s.went, s.followed, s.until = l.Born, l.Moved, l.Gone, true, l.End
+		s.came, s.moved, s.went, s.away, s.followed, s.until = l.Born, l.Moved, l.Gone, l.Away, true, l.End
 	}
 }
 
