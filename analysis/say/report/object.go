@@ -246,14 +246,21 @@ func (j *JudgedSeries) ofObjects(findings []Finding, objects []Object, byPrint m
 			continue
 		}
 		f.Object = o.ID
-		if k := j.kindOf(o); k != nil && slices.Contains(f.Families, k.RootFamily) {
-			// Its stack says what one object is.
-			f.Families = append([]string{k.RootFamily}, slices.DeleteFunc(slices.Clone(f.Families), func(print string) bool { return print == k.RootFamily })...)
-		}
 		f.livesOfObjects(o)
 		f.Text = strings.TrimSpace(o.text() + " " + f.Text)
 		taken[o.ID] = len(out)
 		out = append(out, f)
+	}
+	for i := range objects {
+		at, ok := taken[objects[i].ID]
+		if !ok {
+			continue
+		}
+		f := &out[at]
+		if k := j.kindOf(&objects[i]); k != nil && slices.Contains(f.Families, k.RootFamily) {
+			// Its stack says what one object is.
+			f.Families = append([]string{k.RootFamily}, slices.DeleteFunc(slices.Clone(f.Families), func(print string) bool { return print == k.RootFamily })...)
+		}
 	}
 	return out
 }

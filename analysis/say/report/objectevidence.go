@@ -51,7 +51,7 @@ func (f *Finding) tell(text string, e analysis.Evidence) {
 }
 
 // aboutLives are the rules that follow members by identity.
-var aboutLives = []string{"cohort", "survivors", "plateau", "recovery", "decides"}
+var aboutLives = []string{"turnover", "cohort", "survivors", "plateau", "recovery", "decides"}
 
 // livesOfObjects says of a finding on objects which of these came and stayed, in place of the
 // members of its families.
