@@ -69,6 +69,9 @@ func (d *diagnosing) alone(s *Series) []string {
 	if queue := d.queued(s); queue != "" {
 		return s.withRoot(text + queue)
 	}
+	if pool := d.atPoolAlone(s); pool != "" {
+		return []string{text + pool, text}
+	}
 	if totals[0].N <= mostInExcerpt {
 		if wait := s.longestWait(kind); wait != "" {
 			if totals[0].N > 1 {

@@ -42,6 +42,12 @@ const (
 // the reader.
 type acquire struct{ function, in string }
 
+// is reports the function, one of its closures, or one of its package or type; (*DB).connectionOpener is none.
+func (x acquire) is(name string) bool {
+	rest, ok := strings.CutPrefix(name, x.function)
+	return ok && (rest == "" || rest[0] == '.' || strings.HasSuffix(x.function, ".") || strings.HasSuffix(x.function, "/"))
+}
+
 // acquires are those of known pools.
 var acquires = []acquire{
 	{"database/sql.(*DB).conn", "database/sql."},
@@ -70,7 +76,7 @@ var (
 func acquiring(frames []string) (at int, in string) {
 	for i, name := range frames {
 		for _, x := range acquires {
-			if strings.HasPrefix(name, x.function) {
+			if x.is(name) {
 				return i, x.in
 			}
 		}
@@ -182,17 +188,64 @@ func (p *PoolWait) asked(frames []StackFrame, at int, in string) {
 
 // exhausted is the wait of a stack for a connection of a pool, nil for other stacks.
 func exhausted(stack []StackFrame) *PoolWait {
-	var names []string
-	for i := range stack {
-		names = append(names, stack[i].Function)
-	}
-	at, in := acquiring(names)
+	at, in := acquiring(functions(stack))
 	if at < 0 {
 		return nil
 	}
 	p := PoolWait{Database: in == "database/sql."}
 	p.asked(stack, at, in)
 	return &p
+}
+
+func functions(stack []StackFrame) (names []string) {
+	for i := range stack {
+		names = append(names, stack[i].Function)
+	}
+	return names
+}
+
+// poolUse is a function that asks a pool for a connection, with the families that wait there.
+type poolUse struct {
+	function string
+	n        int
+	families []*Family
+}
+
+// usesOf are the functions that wait for a connection of the same pool as a stack in the last snapshot,
+// those of most members first.
+func usesOf(families []Family, kind analysis.Kind, stack []string) (out []poolUse) {
+	_, in := acquiring(stack)
+	for i := range families {
+		f := &families[i]
+		at, of := acquiring(f.Frames)
+		if f.Kind != kind || at < 0 || of != in || f.Counts.Last() <= 0 {
+			continue
+		}
+		name := f.Name
+		for k := at + 1; k < len(f.Frames) && (name == "" || strings.HasPrefix(name, in)); k++ {
+			name = f.Frames[k]
+		}
+		k := slices.IndexFunc(out, func(u poolUse) bool { return u.function == shortRole(name) })
+		if k < 0 {
+			k, out = len(out), append(out, poolUse{function: shortRole(name)})
+		}
+		out[k].n += f.Counts.Last()
+		out[k].families = append(out[k].families, f)
+	}
+	slices.SortStableFunc(out, func(a, b poolUse) int { return b.n - a.n })
+	return out
+}
+
+// usedIn words where they wait: "main.balance (95) and main.accountExists (12)", "main.balance" of one alone.
+func usedIn(uses []poolUse) string {
+	var words []string
+	for _, u := range uses {
+		words = append(words, fmt.Sprintf("%s (%d)", u.function, u.n))
+	}
+	if len(uses) == 1 {
+		return uses[0].function
+	}
+	return wording.List(words, mostNamed)
 }
 
 // atPool names what an answer is about after the pool at which most of it waits: what the process keeps
@@ -203,19 +256,82 @@ func (d *diagnosing) atPool(l *answer) {
 		return
 	}
 	lead, p := s.family(f.StackOf.Family), exhausted(f.Stack)
-	if p == nil || lead == nil || s.behindLock(f) || !lead.Verdict.Rose() || 2*lead.Counts.Last() < l.subject.counts.Last() {
+	if p == nil || lead == nil || s.behindLock(f) || !lead.Verdict.Rose() {
 		return
 	}
-	x := s.nameOf(d.nouns, lead, f)
+	x, uses := s.nameOf(d.nouns, lead, f), usesOf(s.Families, lead.Kind, lead.Frames)
 	x.ofRequests()
-	x.one, x.many, x.place = x.one+" waiting for "+p.what(), x.many+" waiting for "+p.what(), ""
-	if p.Function != "" {
-		x.place = " in " + p.Function
+	x.waitAt(p, uses)
+	if 2*x.counts.Last() < l.subject.counts.Last() {
+		return
 	}
-	x.ended, x.remedy, x.counts = "ended", p.remedy(), lead.Counts
-	x.lives(lead.Life)
+	x.ended, x.remedy = "ended", p.remedy(uses)
 	x.follow(lead.Kind, lead.Evidence)
 	l.subject, l.pool = x, p
+}
+
+// waitAt names those that wait at a pool, all of them, wherever they ask for a connection.
+func (s *subject) waitAt(p *PoolWait, uses []poolUse) {
+	s.one, s.many, s.place = s.one+" waiting for "+p.what(), s.many+" waiting for "+p.what(), ""
+	if in := usedIn(uses); len(uses) == 1 && p.Function != "" {
+		s.place = " in " + p.Function
+	} else if in != "" {
+		s.place = " in " + in
+	}
+	for i, f := range familiesOf(uses) {
+		if i == 0 {
+			s.counts = slices.Clone(f.Counts)
+			s.lives(f.Life)
+			continue
+		}
+		for k, n := range f.Counts {
+			if s.counts[k].Known() && n.Known() {
+				s.counts[k].N += n.N
+			}
+		}
+		if s.followed = s.followed && f.Life != nil; s.followed {
+			s.came, s.moved, s.went = s.came+f.Life.Born, s.moved+f.Life.Moved, s.went+f.Life.Gone
+		}
+	}
+}
+
+func familiesOf(uses []poolUse) (out []*Family) {
+	for _, u := range uses {
+		out = append(out, u.families...)
+	}
+	return out
+}
+
+// atPoolAlone words those of one dump that wait at a pool: ", 107 requests wait for a database connection in
+// main.balance (95) and main.accountExists (12)". It is "" for few, and beside a lock that explains them.
+func (d *diagnosing) atPoolAlone(s *Series) string {
+	p, uses, n := s.waitsAtPool()
+	if p == nil {
+		return ""
+	}
+	x := s.nameOf(d.nouns, uses[0].families[0], nil)
+	x.ofRequests()
+	x.place = ""
+	return fmt.Sprintf(", %s %s for %s in %s", x.words(n), wording.Fit(n, "waits", "wait"), p.what(), usedIn(uses))
+}
+
+// waitsAtPool is the pool at which many of the only dump of a process wait, nil without one.
+func (s *Series) waitsAtPool() (p *PoolWait, uses []poolUse, n int) {
+	for i := range s.Families {
+		f := &s.Families[i]
+		at, in := acquiring(f.Frames)
+		if at < 0 {
+			continue
+		}
+		some, all := usesOf(s.Families, f.Kind, f.Frames), 0
+		for _, u := range some {
+			all += u.n
+		}
+		if all >= leastHung && all > n {
+			p, uses, n = &PoolWait{Kind: f.Kind, Database: in == "database/sql."}, some, all
+		}
+	}
+	return p, uses, n
 }
 
 // ofRequests names connections of a server whose goroutines wait inside of a handler: who waits is the request.
@@ -280,18 +396,35 @@ func (p *PoolWait) proof() string {
 	return fmt.Sprintf("The same %s, by id, wait in %d captures in a row: they hang. That is no leak.", wording.Members(p.Kind, p.N), p.Captures)
 }
 
-// remedy is what to do.
-func (p *PoolWait) remedy() string {
-	where := ""
-	if p.Function != "" {
-		where = ", such as in " + p.Function
-		if p.Place != "" {
-			where += " at " + p.Place
+// remedy is what to do. Those who wait are not those who keep the connections, which the dumps do not show.
+func (p *PoolWait) remedy(uses []poolUse) string {
+	where := p.Function
+	if where != "" && p.Place != "" {
+		where += " at " + p.Place
+	}
+	if len(uses) > 1 || where == "" && len(uses) > 0 {
+		var words []string
+		for _, u := range uses {
+			words = append(words, u.function)
 		}
+		where = wording.List(words, mostNamed)
 	}
-	give, larger := "Give each connection back, on every way out", "A larger pool"
+	check := ", wherever this pool is used"
+	if where != "" {
+		check = ": check " + where + ", where they wait, and each other user of this pool"
+	}
+	give, larger := "Give each connection back on every way out", "A larger pool"
 	if p.Database {
-		give, larger = "End each Tx (defer Rollback) and close all Rows, on every way out", "A larger pool (SetMaxOpenConns)"
+		give, larger = "End each Tx (defer Rollback) and close all Rows on every way out", "A larger pool (SetMaxOpenConns)"
 	}
-	return give + ", wherever this pool is used" + where + ". " + larger + " gains time only."
+	return give + check + ". " + larger + " gains time only."
+}
+
+// remedyAmong is what to do about those that wait and do not go on, of the families of their process.
+func (p *PoolWait) remedyAmong(families []Family) string {
+	var uses []poolUse
+	if len(p.Stacks) > 0 {
+		uses = usesOf(families, p.Kind, functions(p.Stacks[0].Stack))
+	}
+	return p.remedy(uses)
 }

@@ -28,7 +28,7 @@ func TestThoseWhoWaitForAConnectionForGoodAreTold(t *testing.T) {
 	awaitDone := func(id int) string {
 		return goroutineText(id, "chan receive", "database/sql.(*DB).beginDC", "database/sql.(*Tx).awaitDone(0x1)")
 	}
-	const sqlRemedy = "End each Tx (defer Rollback) and close all Rows, on every way out, wherever this pool is used, such as in main.(*Orders).Place at main.go:10. A larger pool (SetMaxOpenConns) gains time only."
+	const sqlRemedy = "End each Tx (defer Rollback) and close all Rows on every way out: check main.(*Orders).Place at main.go:10, where they wait, and each other user of this pool. A larger pool (SetMaxOpenConns) gains time only."
 	for _, test := range []struct {
 		name     string
 		captures []map[string]string
@@ -37,7 +37,7 @@ func TestThoseWhoWaitForAConnectionForGoodAreTold(t *testing.T) {
 	}{
 		{"the same ones in all captures", captures(3, 12, 0, "", sql...), "app: " + text + ".", sqlRemedy},
 		{"beside transactions that stay open", captures(3, 12, 0, awaitDone(50)+awaitDone(51), sql...), "app: " + text + "; 2 transactions are never ended.", sqlRemedy},
-		{"in a pool of the reader's own", captures(3, 12, 0, "", "sync.(*Cond).Wait(0x1)", "main.(*ConnPool).Acquire(0x1)", "main.(*Orders).Place(0x1)"), "app: 12 goroutines wait for a connection of a pool in all 3 dumps, the same ones.", "Give each connection back, on every way out, wherever this pool is used, such as in main.(*Orders).Place at main.go:10. A larger pool gains time only."},
+		{"in a pool of the reader's own", captures(3, 12, 0, "", "sync.(*Cond).Wait(0x1)", "main.(*ConnPool).Acquire(0x1)", "main.(*Orders).Place(0x1)"), "app: 12 goroutines wait for a connection of a pool in all 3 dumps, the same ones.", "Give each connection back on every way out: check main.(*Orders).Place at main.go:10, where they wait, and each other user of this pool. A larger pool gains time only."},
 		{"two captures are too few", captures(2, 12, 0, "", sql...), "", ""},
 		{"others wait each time", captures(3, 12, 6, "", sql...), "", ""},
 		{"only a few wait", captures(3, 7, 0, "", sql...), "", ""},
@@ -87,7 +87,7 @@ func TestThreadsThatWaitForAConnectionForGoodAreTold(t *testing.T) {
 			captures = append(captures, map[string]string{"app/jstack.txt": dump(test.frames...)})
 		}
 		d := every(t, captures).Diagnosis
-		if hangs := d.State == "saturated"; hangs != (test.where != "") || hangs && !strings.Contains(d.Next.Text, "such as in "+test.where) {
+		if hangs := d.State == "saturated"; hangs != (test.where != "") || hangs && !strings.Contains(d.Next.Text, "check "+test.where+", where they wait") {
 			t.Errorf("%s: %s, %s, %+v", test.name, d.State, d.Sentence, d.Next)
 		}
 	}
@@ -95,7 +95,7 @@ func TestThreadsThatWaitForAConnectionForGoodAreTold(t *testing.T) {
 
 // A server whose requests pile up at an exhausted pool leaks requests, and the pool is what to mend.
 func TestThoseWhoComeAndWaitForAConnectionAreSentToThePool(t *testing.T) {
-	const sqlRemedy = "End each Tx (defer Rollback) and close all Rows, on every way out, wherever this pool is used, such as in main.lastOrder at main.go:10. A larger pool (SetMaxOpenConns) gains time only."
+	const sqlRemedy = "End each Tx (defer Rollback) and close all Rows on every way out: check main.lastOrder at main.go:10, where they wait, and each other user of this pool. A larger pool (SetMaxOpenConns) gains time only."
 	for _, test := range []struct {
 		name, creator, above, entry string
 		ended                       int // of the first ones, after the third capture
@@ -105,7 +105,7 @@ func TestThoseWhoComeAndWaitForAConnectionAreSentToThePool(t *testing.T) {
 			"app keeps 50 requests waiting for a database connection in main.lastOrder, and none ended: all connections of its pool are taken.", sqlRemedy},
 		{"workers at a pool of the reader's own", "main.main", "main.(*ConnPool).Acquire(0x1)", "main.work(0x1)", 0,
 			"app keeps 50 goroutines waiting for a connection of a pool in main.lastOrder, and none ended: all connections of its pool are taken.",
-			"Give each connection back, on every way out, wherever this pool is used, such as in main.lastOrder at main.go:10. A larger pool gains time only."},
+			"Give each connection back on every way out: check main.lastOrder at main.go:10, where they wait, and each other user of this pool. A larger pool gains time only."},
 		{"requests of which some ended", "net/http.(*Server).Serve", "database/sql.(*DB).conn(0xc000010000)", "net/http.(*conn).serve(0x1)", 4,
 			"Requests waiting for a database connection in main.lastOrder of app grew from 10 to 46: 40 came, 4 ended.", sqlRemedy},
 		{"requests that wait for something else", "net/http.(*Server).Serve", "main.ask(0x1)", "net/http.(*conn).serve(0x1)", 0,

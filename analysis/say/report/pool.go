@@ -163,7 +163,7 @@ const (
 // unclog says what to do about a saturated pool.
 func (s *Series) unclog(p *Pool) string {
 	if p == nil {
-		return s.PoolWait.remedy()
+		return s.PoolWait.remedyAmong(s.Families)
 	}
 	remedy := poolWords[p.Name].remedy
 	if p.Name != analysis.KubernetesClient || lastOf(p.Limit) != stuckLimit {
@@ -219,7 +219,7 @@ func (p *Pool) text() string {
 // saturations are the findings on the saturated pools.
 func (j *JudgedSeries) saturations(families []Family) (out []Finding) {
 	if w := j.poolWait(families); w != nil {
-		out = append(out, Finding{Kind: SaturatedFinding, Verdict: analysis.Saturated, Families: []string{}, Title: wording.Capital(w.text()), Text: w.proof(), Next: w.remedy()})
+		out = append(out, Finding{Kind: SaturatedFinding, Verdict: analysis.Saturated, Families: []string{}, Title: wording.Capital(w.text()), Text: w.proof(), Next: w.remedyAmong(families)})
 	}
 	for _, p := range j.workPools() {
 		if !p.Saturated {

@@ -8,6 +8,7 @@ import (
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
 )
 
 // mostSteps is how many steps an answer has (answer.md 5).
@@ -347,8 +348,14 @@ func (s *Series) holds() bool {
 // look are the steps before the captures that decide, of a single dump. What changes code is for who
 // writes the program alone.
 func (s *Series) look(state State) (out []Action) {
+	if state != OneDump {
+		return nil
+	}
+	if p, uses, _ := s.waitsAtPool(); p != nil && s.Project == "" && !s.holds() {
+		return []Action{{Text: "If they stay: " + wording.Lower(p.remedy(uses))}}
+	}
 	l := s.Alike
-	if l == nil || state != OneDump {
+	if l == nil {
 		return nil
 	}
 	if k := l.Known; k != nil {

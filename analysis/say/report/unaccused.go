@@ -256,7 +256,7 @@ func (d *diagnosing) rest(series int) resting {
 		switch {
 		case d.closeWait(s) != nil || d.onWhatIsGone(s) != "":
 			out.rank = restsRisen
-		case d.queued(s) != "":
+		case d.queued(s) != "" || d.atPoolAlone(s) != "":
 			out.rank = restsSeveral // a process in which many wait comes before the others
 		}
 		return out

@@ -61,7 +61,7 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 		return f.Ahead.remedy(), true
 	}
 	if p := exhausted(f.Stack); p != nil {
-		return p.remedy(), true
+		return p.remedy(usesOf(s.Families, f.StackOf.Kind, functions(f.Stack))), true
 	}
 	stays := l.claims.Serves == nil && l.claims.nearlyAllStay() // else another process serves it: the wait there is not the cause
 	if text := s.byState(f, d.wakes(l)); text != "" && stays {
