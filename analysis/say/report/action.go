@@ -22,6 +22,12 @@ type Action struct {
 // takeCaptures is the step whose command takes the captures that decide.
 const takeCaptures = "Take five captures over two minutes:"
 
+// takeNextRun is that step where the process ended with its dump, as at SIGQUIT.
+const takeNextRun = "The process ended with this dump. Take five captures of its next run:"
+
+// crashFile is the kind of an artifact with the dump of a Go process that ended with it.
+const crashFile = "goroutine-crash"
+
 // takeOwners is the step whose command names the owners of sockets.
 const takeOwners = "Take the table as root, with the owners:"
 

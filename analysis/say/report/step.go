@@ -242,6 +242,9 @@ func (j *JudgedSeries) alike() *Likeness {
 	}
 	out := Likeness{Ends: j.stuckAlone(), Excerpt: j.excerpt()}
 	if most := j.dominant(); most != nil {
+		if out.Ends == "" {
+			out.Ends = j.unfinished(most)
+		}
 		known := j.known[most.Family.Fingerprint]
 		for _, m := range known.Known {
 			if e := m.Entry; out.Known == nil && e.Status == knowledge.Leak && !m.RuledOut && !m.Similar && !e.Generic() && (m.Versions.Fix != "" || m.Versions.Seen == "" && len(e.Versions.Fixed) > 0) {
@@ -319,6 +322,19 @@ func (j *JudgedSeries) stuckAlone() string {
 		}
 	}
 	return ""
+}
+
+// unfinished is what ends the wait of a group in a WaitGroup, however short: many at once are not about to
+// go on. It is "" for other waits.
+func (j *JudgedSeries) unfinished(g *analysis.Group) string {
+	if g.Family.Kind != analysis.KindGoroutine {
+		return ""
+	}
+	f := Finding{Families: []string{g.Family.Fingerprint}}
+	if j.locate(&f); semaphoreOf(f.Stack) != "sync.WaitGroup.Wait" {
+		return ""
+	}
+	return ends("sync.WaitGroup.Wait", f.Stack)
 }
 
 // endsOf is what ends the wait of a group with one state, "" where an idle worker waits so.

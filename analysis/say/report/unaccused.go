@@ -577,6 +577,9 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 				return &Action{Text: "What stays open tells more in a longer run:", Command: wording.TraceCommand + " -o open.strace COMMAND"}
 			}
 		}
+		if slices.ContainsFunc(d.snapshot(s, 0).Artifacts, func(a Artifact) bool { return a.Kind == crashFile }) {
+			return &Action{Captures: true, Text: takeNextRun, Command: d.collect(s, 0)}
+		}
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	}
 	return nil

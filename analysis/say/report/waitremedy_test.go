@@ -171,6 +171,28 @@ func TestOneDumpSaysWhatEndsALongWaitThatIsNoIdling(t *testing.T) {
 	}
 }
 
+func TestADumpBySIGQUITTellsWhatManyWaitForAndAsksForTheNextRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		n     int
+		head  string
+		first string
+		last  string
+	}{
+		"many of a process that ended": {60, "SIGQUIT: quit\nPC=0x1 m=0 sigcode=0\n\n", "Not everyone calls Done for the Wait at main.go:10: defer it as the first statement of each.", "The process ended with this dump. Take five captures of its next run:"},
+		"many of one that goes on":     {60, "", "Not everyone calls Done for the Wait at main.go:10: defer it as the first statement of each.", "Take five captures over two minutes:"},
+		"few of one that goes on":      {20, "", "Take five captures over two minutes:", "Take five captures over two minutes:"},
+	} {
+		text := test.head + goroutineText(1, "sleep", "runtime.main", "main.main()")
+		for i := range test.n {
+			text += goroutineText(100+i, "sync.WaitGroup.Wait", "main.main", "sync.runtime_SemacquireWaitGroup(0xc000010000)", "sync.(*WaitGroup).Wait(0xc000010000)", "main.stitch(0x1)")
+		}
+		d := every(t, []map[string]string{{"app/goroutine.txt": text}}).Diagnosis
+		if len(d.Steps) == 0 || d.Steps[0].Text != test.first || d.Steps[len(d.Steps)-1].Text != test.last {
+			t.Errorf("%s: %+v", name, d.Steps)
+		}
+	}
+}
+
 func TestAWaitInAnExcerptAsksForTheWholeDump(t *testing.T) {
 	const captures = "Take five captures over two minutes:"
 	whole := func(wait string) string {
