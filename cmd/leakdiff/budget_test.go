@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3478}, // with demand and expression
-	{"analysis/read", 55261},
-	{"analysis/judge", 21428},
-	{"analysis/say", 32092},
-	{"web", 27539},
+	{"analysis", 3480}, // with demand and expression
+	{"analysis/read", 55313},
+	{"analysis/judge", 21560},
+	{"analysis/say", 32827},
+	{"web", 27604},
 	{"server", 16353},
 	{"store", 16635},
 	{"cmd/leakdiff", 11276},
 	{"rest", 352},   // migrations, samples
-	{"all", 184414}, // the sum of those above
+	{"all", 185400}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},
