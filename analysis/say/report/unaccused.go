@@ -330,6 +330,12 @@ func (d *diagnosing) noneGrew(s *Series, memory string) string {
 	still, rose, over := d.still(s)
 	text := "No leak seen" + s.place("in")
 	var words []string
+	for _, k := range d.compared(s) {
+		if back := d.cameBack(s, k); back != "" {
+			words = append(words, back)
+			still = slices.DeleteFunc(still, func(kinds string) bool { return kinds == wording.Kinds(d.worded(s, k)) })
+		}
+	}
 	if len(still) > 0 {
 		words, over = append(words, "no "+wording.Ors(still)+" grew"+over), ""
 	}
