@@ -147,6 +147,9 @@ func (d *diagnosing) proofOfStay(l answer) (proved, text string) {
 		came -= c.Moved
 		rest += fmt.Sprintf("; %d more came from %s", c.Moved, s.elsewhere(l.finding))
 	}
+	if c.Away > 0 {
+		rest += fmt.Sprintf(", %d in %s", c.Away, s.elsewhere(l.finding))
+	}
 	switch {
 	case c.RestartedAt > 0:
 		rest += ", before the restart"

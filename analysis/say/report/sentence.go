@@ -103,6 +103,8 @@ func (d *diagnosing) wordings(l answer) []string {
 		return []string{course + each, course}
 	case c.Ended > 0: // what lived between two captures was not seen
 		return []string{fmt.Sprintf("%s: %d came, %d ended", course, c.Came, c.Ended), course}
+	case 10*c.Away > c.Came:
+		return []string{fmt.Sprintf("%s: %d came, none ended, %d went on in %s", course, c.Came, c.Away, s.elsewhere(f)), course}
 	case c.moved() && c.Moved == c.Came:
 		return []string{fmt.Sprintf("%s: %d came from %s, none left", course, c.Came, s.elsewhere(l.finding)) + each, course}
 	case c.moved():
@@ -302,6 +304,9 @@ func (d *diagnosing) grown(l answer, course string) []string {
 	news := fmt.Sprintf("%d %s, %d ended", c.Came, word, c.Ended)
 	if c.Ended == 0 {
 		news = fmt.Sprintf("%d %s, none ended", c.Came, word)
+	}
+	if c.Away > 0 {
+		news += fmt.Sprintf(", %d went on in %s", c.Away, s.elsewhere(l.finding))
 	}
 	if c.RestartedAt > 0 {
 		news += d.restarted(l)
