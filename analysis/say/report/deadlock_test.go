@@ -72,3 +72,21 @@ func TestTheScreenTellsALockOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestADeadlockInAProductIsNotForItsUserToReorder(t *testing.T) {
+	dump := func(in string) string {
+		thread := func(id int, held, wanted string) string {
+			return javaThread(id, "BLOCKED (on object monitor)", "at "+in+".Queue.take(Queue.java:7)", "- waiting to lock <"+wanted+"> (a java.lang.Object)", "- locked <"+held+"> (a java.lang.Object)", "at java.lang.Thread.run(java.base@17.0.15/Thread.java:840)")
+		}
+		return "2026-11-29 07:35:05\nFull thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):\n\n" + thread(11, "0x00000000fc0ab320", "0x00000000fc0ab330") + thread(12, "0x00000000fc0ab330", "0x00000000fc0ab320") + "JNI global refs: 16, weak refs: 0\n"
+	}
+	for in, want := range map[string]string{
+		"hudson.model": "Restart it: a deadlock does not end by itself. Then update Jenkins; if it comes back with the newest release, report it with these stacks.",
+		"com.acme":     "Take these locks in the same order in com.acme.Queue.take.",
+	} {
+		d := every(t, []map[string]string{{"threads.txt": dump(in)}}).Diagnosis
+		if d.State != string(report.Deadlock) || d.Next == nil || d.Next.Text != want {
+			t.Errorf("%s: %s %s\n%+v", in, d.State, d.Sentence, d.Next)
+		}
+	}
+}

@@ -198,6 +198,9 @@ func (s *Series) untie() *Action {
 		return s.stuckLock().unlock()
 	}
 	cycle := &s.Locks.Cycles[0]
+	if name := s.Locks.product(cycle); name != "" || s.Project != "" {
+		return &Action{Text: fmt.Sprintf("Restart it: a deadlock does not end by itself. Then update %s; if it comes back with the newest release, report it with these stacks.", cmp.Or(name, s.Process))}
+	}
 	var places []string
 	library := true
 	for _, h := range s.Locks.holders(cycle) {
@@ -213,6 +216,33 @@ func (s *Series) untie() *Action {
 		return &Action{Text: "Let all of them take these locks in the same order."}
 	}
 	return &Action{Text: "Take these locks in the same order in " + wording.List(places, mostNamed) + "."}
+}
+
+// products are Java programs and libraries that their users do not change, by their packages.
+var products = []struct{ in, name string }{
+	{"hudson.", "Jenkins"}, {"jenkins.", "Jenkins"}, {"org.jenkinsci.", "Jenkins"}, {"org.hornetq.", "HornetQ"}, {"org.apache.", "the Apache library"},
+	{"org.springframework.", "Spring"}, {"org.hibernate.", "Hibernate"}, {"org.eclipse.jetty.", "Jetty"}, {"io.netty.", "Netty"}, {"com.hazelcast.", "Hazelcast"}, {"com.zaxxer.hikari.", "HikariCP"},
+}
+
+// product is that of the code that takes the locks of a deadlock, "" where another frame may be the reader's own.
+func (l *Locks) product(cycle *LockCycle) (name string) {
+	var frames []string
+	for _, h := range l.holders(cycle) {
+		frames = append(frames, h.At, h.Caller)
+	}
+	for _, m := range cycle.Stacks {
+		frames = append(frames, functions(m.Stack)...)
+	}
+	for _, frame := range frames {
+		at := slices.IndexFunc(products, func(p struct{ in, name string }) bool { return strings.HasPrefix(frame, p.in) })
+		switch {
+		case at >= 0:
+			name = cmp.Or(name, products[at].name)
+		case frame != "" && !family.OfStandardLibrary(frame):
+			return ""
+		}
+	}
+	return name
 }
 
 // callers are the functions that call the library in the stacks of a deadlock.
