@@ -12,18 +12,19 @@ import (
 	"leakdiff/analysis"
 )
 
-// The thresholds. Threads of one name that use leastCores of a core between two dumps are busy. One
-// that uses less than noUse of the time has used none: it ran for the dump itself.
+// Threads of one name that use leastCores of a core between two dumps are busy; one that uses less
+// than noUse of the time has no part in that.
 const (
 	leastCores = 0.5
 	noUse      = 0.01
 )
 
-// A thread stands still if leastDumps show it in one place, over leastTime: the usual advice is
-// three dumps with at least five seconds between them.
+// A thread stands still if leastDumps show it in one place, over leastTime, and it ran for at most
+// noRun from one to the next, which is for the dump itself: a small request takes more.
 const (
 	leastDumps = 3
-	leastTime  = 10 * time.Second
+	leastTime  = 10 * time.Second // the usual advice is three dumps, at least five seconds apart
+	noRun      = time.Millisecond
 )
 
 // Busy are threads of one name that use much of the processor up to the last dump.
@@ -254,7 +255,7 @@ func findStill(looks []look) []Still {
 			from--
 		}
 		wall := walls[from]
-		if last-from+1 < leastDumps || wall < leastTime || (x.cpu-looks[from].threads[id].cpu).Seconds() >= noUse*wall.Seconds() {
+		if last-from+1 < leastDumps || wall < leastTime || x.cpu-looks[from].threads[id].cpu > noRun*time.Duration(last-from) {
 			continue
 		}
 		print := x.group.Family.Fingerprint

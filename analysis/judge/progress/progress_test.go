@@ -148,8 +148,8 @@ func TestThreadsStandStillInThreeDumpsWithoutUsingTheProcessor(t *testing.T) {
 		{"two dumps", []*analysis.Snapshot{dump(0, one(1, "a")), dump(60, one(1, "a"))}, 0, 0, 0},
 		{"other frames in one of three", []*analysis.Snapshot{dump(0, one(1, "a")), dump(30, one(1, "b")), dump(60, one(1, "a"))}, 0, 0, 0},
 		{"other frames before three", []*analysis.Snapshot{dump(0, one(1, "b")), dump(30, one(1, "a")), dump(60, one(1, "a")), dump(90, one(1, "a"))}, 1, 1, 60},
-		{"just below a hundredth of the time", []*analysis.Snapshot{dump(0, one(0, "a")), dump(50, one(0, "a")), dump(100, one(999, "a"))}, 1, 0, 100},
-		{"a hundredth of the time", []*analysis.Snapshot{dump(0, one(0, "a")), dump(50, one(0, "a")), dump(100, one(1000, "a"))}, 0, 0, 0},
+		{"a millisecond from each dump to the next", []*analysis.Snapshot{dump(0, one(0, "a")), dump(50, one(0, "a")), dump(100, one(2, "a"))}, 1, 0, 100},
+		{"more, as of a thread that answers small requests", []*analysis.Snapshot{dump(0, one(0, "a")), dump(50, one(0, "a")), dump(100, one(3, "a"))}, 0, 0, 0},
 		{"the form prints no processor time", []*analysis.Snapshot{dump(0, one(-1, "a")), dump(30, one(-1, "a")), dump(60, one(-1, "a"))}, 0, 0, 0},
 		{"another thread of the same frames", []*analysis.Snapshot{dump(0, thread{id: 2, name: "reader-N", frame: "a", loose: read}), dump(30, one(1, "a")), dump(60, one(1, "a"))}, 0, 0, 0},
 		{"a second one came later: both stand since then", []*analysis.Snapshot{

@@ -220,7 +220,7 @@ func (s *Series) untie() *Action {
 
 // products are Java programs and libraries that their users do not change, by their packages.
 var products = []struct{ in, name string }{
-	{"hudson.", "Jenkins"}, {"jenkins.", "Jenkins"}, {"org.jenkinsci.", "Jenkins"}, {"org.hornetq.", "HornetQ"}, {"org.apache.", "the Apache library"},
+	{"hudson.", "Jenkins"}, {"jenkins.", "Jenkins"}, {"org.jenkinsci.", "Jenkins"}, {"org.hornetq.", "HornetQ"},
 	{"org.springframework.", "Spring"}, {"org.hibernate.", "Hibernate"}, {"org.eclipse.jetty.", "Jetty"}, {"io.netty.", "Netty"}, {"com.hazelcast.", "Hazelcast"}, {"com.zaxxer.hikari.", "HikariCP"},
 }
 
