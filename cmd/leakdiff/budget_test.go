@@ -18,14 +18,14 @@ import (
 var budgets = []budget{
 	{"analysis", 3480}, // with demand and expression
 	{"analysis/read", 55313},
-	{"analysis/judge", 21560},
+	{"analysis/judge", 21561},
 	{"analysis/say", 32891},
 	{"web", 27604},
 	{"server", 16353},
 	{"store", 16635},
 	{"cmd/leakdiff", 11276},
 	{"rest", 352},   // migrations, samples
-	{"all", 185464}, // the sum of those above
+	{"all", 185465}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},
