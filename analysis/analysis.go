@@ -309,6 +309,8 @@ type Snapshot struct {
 	Groups []Group `json:"groups,omitempty"`
 	// MaxGoroutineID is 0 without a dump with ids.
 	MaxGoroutineID int64 `json:"max_goroutine_id,omitempty"`
+	// Listener tells processes apart. It is zero without a dump that shows one.
+	Listener Listener `json:"listener,omitzero"`
 	// CPU are the processor times of the threads of each family in milliseconds, by fingerprint
 	// and in the order of Group.Members, -1 for one that prints none. It is nil if none does.
 	CPU map[string][]int64 `json:"cpu,omitempty"`

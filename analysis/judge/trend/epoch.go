@@ -10,7 +10,7 @@ import (
 // Epochs numbers the process starts of snapshots in time order, from 0: one number per
 // snapshot. A new epoch begins if pid, start time or the version that names of captures
 // state differ from what was known before.
-// If they are unknown, the goroutine ids decide: a new epoch begins if the largest id
+// If they are unknown, the listener decides, or else the goroutine ids: a new epoch begins if the largest id
 // fell, fewer than half of the earlier ids are left and no goroutine waited through, or
 // if the two sets of ids have nothing in common. What a cut dump lacks proves nothing.
 // A snapshot without goroutine ids belongs to the epoch before it.
@@ -143,11 +143,17 @@ func failedIn(snap *analysis.Snapshot) string {
 	return ""
 }
 
-// idsDeny reports whether the goroutine ids of snap prove another process than the
-// reference. The largest id alone does not suffice: it falls by a few whenever the
+// idsDeny reports whether the listener or the goroutine ids of snap prove another process than
+// the reference. The largest id alone does not suffice: it falls by a few whenever the
 // newest goroutine ends.
 func (s *start) idsDeny(snap *analysis.Snapshot) bool {
-	if s.reference == nil || highest(snap) == 0 || cut(snap) {
+	if s.reference == nil || highest(snap) == 0 {
+		return false
+	}
+	if same, known := s.reference.Listener.SameProcess(snap.Listener); known {
+		return !same
+	}
+	if cut(snap) {
 		return false
 	}
 	if highest(snap) < highest(s.reference) {

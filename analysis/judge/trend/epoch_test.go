@@ -122,6 +122,32 @@ func TestEpochs(t *testing.T) {
 			want: []int{0, 0, 1},
 		},
 		{
+			name: "most may end at once while the process listens at its socket",
+			in:   scenario{families: map[string]string{onlyFamily: "1-200 1-290 1-40"}},
+			change: func(s []*analysis.Snapshot) {
+				for i := range s {
+					s[i].Listener = analysis.Listener{Goroutine: 1, Address: 0x7f346f0d2000}
+				}
+			},
+			want: []int{0, 0, 0},
+		},
+		{
+			name: "one goroutine that listens at another socket is of another process, though the ids go on",
+			in:   scenario{families: map[string]string{onlyFamily: "1-200 1-290"}},
+			change: func(s []*analysis.Snapshot) {
+				s[0].Listener, s[1].Listener = analysis.Listener{Goroutine: 1, Address: 0x7f346f0d2000}, analysis.Listener{Goroutine: 1, Address: 0x7f5556a4c000}
+			},
+			want: []int{0, 1},
+		},
+		{
+			name: "another goroutine may listen at another socket of the process",
+			in:   scenario{families: map[string]string{onlyFamily: "1-200 1-290"}},
+			change: func(s []*analysis.Snapshot) {
+				s[0].Listener, s[1].Listener = analysis.Listener{Goroutine: 1, Address: 0x7f346f0d2000}, analysis.Listener{Goroutine: 7, Address: 0x7f346f0d3000}
+			},
+			want: []int{0, 0},
+		},
+		{
 			name: "the newest goroutine may end without a restart",
 			in:   scenario{families: map[string]string{onlyFamily: "1-200 1-199"}},
 			want: []int{0, 0},

@@ -43,11 +43,12 @@ func joinCounted(places []*replicaPlace) {
 			}
 			list = append(list, named[n])
 		}
+		same, proven := ofOneProcess(list)
 		least := 2
-		if slices.ContainsFunc(list, (*replicaPlace).sure) {
+		if !proven && slices.ContainsFunc(list, (*replicaPlace).sure) {
 			least = 3
 		}
-		if len(list) < least || !ofOneProcess(list) {
+		if len(list) < least || !same {
 			continue
 		}
 		for _, p := range list {
@@ -91,22 +92,29 @@ func (p *replicaPlace) sure() bool {
 	return len(p.sureDirs) > 0 && p.sureDirs[len(p.sureDirs)-1]
 }
 
-// ofOneProcess reports captures in order that goroutines allow to be of one process.
-func ofOneProcess(list []*replicaPlace) bool {
+// ofOneProcess reports captures in order that goroutines allow to be of one process. It is proven
+// where all listen at one socket.
+func ofOneProcess(list []*replicaPlace) (same, proven bool) {
+	proven = true
 	for i, p := range list {
 		if p.first.newest == 0 {
-			return false
+			return false, false
 		}
 		for _, q := range list[:i] {
-			if p.first.newest+numbersAhead < q.first.newest {
-				return false
+			one, known := p.first.listener.SameProcess(q.first.listener)
+			switch {
+			case one:
+				continue
+			case known, p.first.newest+numbersAhead < q.first.newest:
+				return false, false
 			}
+			proven = false
 			for id, creator := range q.first.creators {
 				if other, ok := p.first.creators[id]; ok && other != creator && other != "" && creator != "" {
-					return false
+					return false, false
 				}
 			}
 		}
 	}
-	return true
+	return true, proven
 }

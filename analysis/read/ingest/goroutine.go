@@ -102,7 +102,7 @@ func (b *builder) goroutines() {
 		return
 	}
 	total := dump.Goroutines
-	b.s.MaxGoroutineID = dump.MaxID
+	b.s.MaxGoroutineID, b.s.Listener = dump.MaxID, text.text.listener
 	b.s.Truncated = dump.Truncated
 	partial := dump.Truncated || dump.Refused > 0
 	if text.window != nil && text.window.partial {

@@ -121,6 +121,7 @@ type textDump struct {
 	groups         packedGroups
 	objects, given map[string][]analysis.Object
 	joined         *analysis.Objects
+	listener       analysis.Listener
 	program        string
 	// labels are those of each family, by fingerprint.
 	labels map[string][]analysis.LabelCount
@@ -324,7 +325,7 @@ func newTextDump() *textDump {
 
 // release forgets what only the forming of families needs.
 func (t *textDump) release() {
-	*t = textDump{dump: t.dump, crash: t.crash, failure: t.failure, groups: t.groups, objects: t.objects, given: t.given, joined: t.joined, program: t.program, labels: t.labels, ancestries: t.ancestries}
+	*t = textDump{dump: t.dump, crash: t.crash, failure: t.failure, groups: t.groups, objects: t.objects, given: t.given, joined: t.joined, listener: t.listener, program: t.program, labels: t.labels, ancestries: t.ancestries}
 }
 
 // writes reports whether g begins another dump in the same text because it writes one.
@@ -350,6 +351,9 @@ func (t *textDump) add(g *goroutine.Goroutine) {
 	}
 	if !c.noted {
 		t.note(c, g)
+	}
+	if t.listener.Goroutine == 0 || g.ID < t.listener.Goroutine {
+		t.listen(g)
 	}
 	if g.Leaked {
 		c.leaked++

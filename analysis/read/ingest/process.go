@@ -15,6 +15,9 @@ func processWord(p *part) string {
 	return fmt.Sprintf("%s, pid %d, listing %d", p.listing.command, p.pid, p.ordinal+1)
 }
 
+// mostOrdinalDigits is how long the number of a capture is at most: those of times are longer.
+const mostOrdinalDigits = 3
+
 // identify resolves whose evidence this is: inside the data first, then the names.
 func (b *builder) identify() {
 	label, dirName := naming(b.g.dir)
@@ -25,6 +28,9 @@ func (b *builder) identify() {
 	}
 	if len(b.g.parts) > 0 && b.g.parts[0].section {
 		label = strings.TrimSpace(label + " #" + strconv.Itoa(b.g.ordinal+1))
+	}
+	if len(label) <= mostOrdinalDigits && strings.Trim(label, "0123456789") == "" && label != "" {
+		label = "#" + label // a bare number within a sentence reads as a figure
 	}
 	b.s.Label = label
 	p := &b.s.Process

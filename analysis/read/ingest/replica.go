@@ -49,14 +49,14 @@ func hostsByName(snapshots []analysis.Snapshot, all []*group, unpacked func(i in
 			files[key], dirs[key] = map[string]bool{}, map[string]bool{}
 		}
 		file, _ := all[i].fileWithout(p)
-		dir, _ := whereOf(all[i].dir, p)
+		dir, _ := all[i].whereOf(p)
 		files[key][file], dirs[key][dir] = true, true
 	}
 	at := map[[3]string]*replicaPlace{}
 	programs := map[string][]*replicaPlace{}
 	for i := range snapshots {
 		p := &snapshots[i].Process
-		dir, sureDirs := whereOf(all[i].dir, p)
+		dir, sureDirs := all[i].whereOf(p)
 		file, sureFile := all[i].fileWithout(p)
 		// People number captures from 1, and sets of pods from 0.
 		sureFile = sureFile || fromZero(files[p.Key()], file)
@@ -170,16 +170,20 @@ func (p *replicaPlace) follows(q *replicaPlace) bool {
 // pidTells reports a pid that tells processes apart: each container has a pid 1.
 func pidTells(p *analysis.Process) bool { return p.PID.Known() && p.PID.Value != "1" }
 
-// whereOf returns a directory's path without its parts about time and program. sure is false for
+// whereOf returns the directory's path without its parts about time and program. sure is false for
 // those of the rest that may number captures.
-func whereOf(dir string, p *analysis.Process) (where string, sure []bool) {
+func (g *group) whereOf(p *analysis.Process) (where string, sure []bool) {
 	var words []string
-	for _, word := range strings.Split(strings.ReplaceAll(dir, "!", ""), "/") {
+	counted := strings.TrimRight(g.stem, "0123456789") != g.stem
+	for _, word := range strings.Split(strings.ReplaceAll(g.dir, "!", ""), "/") {
 		if word == "" || word == p.Name.Value || isToken(word) {
 			continue
 		}
 		name, told := nameOf(strings.ToLower(withoutForms(unpackedName(word))), p)
-		if name == "" {
+		switch {
+		case name == "" && counted && letter.MatchString(word):
+			name = word // the files count the captures
+		case name == "":
 			continue
 		}
 		if withoutTime(word) == word {
@@ -212,6 +216,9 @@ func (g *group) fileWithout(p *analysis.Process) (name string, sure bool) {
 	return name, sure
 }
 
+// letter is a word that names the capture, or the host where a number of the capture follows: "app-b-2".
+var letter = expression.Lazy(`(?i)^[a-z]$`)
+
 // letterNumber is the name of a file that people give captures in order: d1.txt, h0.txt.
 var letterNumber = expression.Lazy(`^[a-z]\d{1,3}$`)
 
@@ -223,7 +230,7 @@ func nameOf(stem string, p *analysis.Process) (name string, sure bool) {
 	for i, word := range all {
 		first := len(words) == 0 && strings.Trim(word, "0123456789.") == ""
 		switch {
-		case isAddress(word):
+		case isAddress(word), i > 0 && letter.MatchString(word) && i < len(all)-1 && strings.Trim(all[i+1], "0123456789") == "":
 		case first, ordinal(word), captureWord.MatchString(word), i == len(all)-1 && commitWord.MatchString(word):
 			continue
 		}
@@ -268,8 +275,9 @@ func fromZero(names map[string]bool, name string) bool {
 type processIdentity struct {
 	pid, start string
 	// age is that of the oldest thread of a JVM in seconds, 0 if it is not known.
-	age   float64
-	kinds [2]identities
+	age      float64
+	kinds    [2]identities
+	listener analysis.Listener
 	// newest is the largest number of a goroutine; creators are those of the early ones.
 	newest   int64
 	creators map[int64]string
@@ -292,7 +300,7 @@ const (
 )
 
 func identityOf(s *analysis.Snapshot, groups []analysis.Group, g *group) processIdentity {
-	out := processIdentity{start: s.Process.Start.Value, creators: map[int64]string{}}
+	out := processIdentity{start: s.Process.Start.Value, listener: s.Listener, creators: map[int64]string{}}
 	for _, p := range g.parts {
 		if p.threads != nil && len(out.kinds[0].hashes) == 0 {
 			out.kinds[0], out.age = p.threads.addresses, p.threads.oldest
@@ -362,6 +370,9 @@ func (p *replicaPlace) oneProcess(q *replicaPlace) (same, known bool) {
 		}
 		if a.start != "" && a.start == b.start {
 			return true, true
+		}
+		if same, known := a.listener.SameProcess(b.listener); known {
+			return same, true
 		}
 		for k := range a.kinds {
 			some, told := a.kinds[k].survive(&b.kinds[k])

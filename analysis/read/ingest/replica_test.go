@@ -29,6 +29,12 @@ func between(from, to int) (out []int) {
 	return out
 }
 
+// listening is a goroutine that accepts at a socket.
+func listening(address string) string {
+	return "goroutine 3 [IO wait]:\ninternal/poll.runtime_pollWait(" + address + ", 0x72)\n\t/go/src/runtime/netpoll.go:351 +0x85\ninternal/poll.(*pollDesc).waitRead(...)\n\t/go/src/internal/poll/fd_poll_runtime.go:89\n" +
+		"internal/poll.(*FD).Accept(0xc000054080)\n\t/go/src/internal/poll/fd_unix.go:613 +0x28c\nmain.main()\n\t/src/srv/main.go:26 +0xa5\n\n"
+}
+
 func TestNamesTellReplicasApartWhereIdentitiesAllowIt(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -65,6 +71,12 @@ func TestNamesTellReplicasApartWhereIdentitiesAllowIt(t *testing.T) {
 		{"one between is not given", map[string]string{"app-1.txt": textOf(between(1, 40)...), "app-3.txt": textOf(between(40, 90)...), "app-4.txt": textOf(between(90, 140)...)}, "app-1 app-3 app-4"},
 		{"two processes with two dumps each, which their names count", map[string]string{"web-0-1.txt": textOf(between(1, 40)...), "web-0-2.txt": textOf(between(1, 50)...), "web-1-1.txt": textOf(between(50, 90)...), "web-1-2.txt": textOf(between(50, 95)...)}, "web-0 web-0 web-1 web-1"},
 		{"three dumps in order of directories", map[string]string{"app-1/goroutine.txt": textOf(between(1, 40)...), "app-2/goroutine.txt": textOf(between(40, 90)...), "app-3/goroutine.txt": textOf(between(90, 140)...)}, ""},
+		{"two dumps of workers that live short, of one socket to accept at", map[string]string{"app-1.txt": textOf(between(1, 40)...) + listening("0x7f346f0d2000"), "app-2.txt": textOf(between(40, 90)...) + listening("0x7f346f0d2000")}, ""},
+		{"three dumps in order, of other sockets", map[string]string{"app-1.txt": textOf(between(1, 40)...) + listening("0x7f346f0d2000"), "app-2.txt": textOf(between(1, 50)...) + listening("0x7f346f0d3000"), "app-3.txt": textOf(between(1, 60)...) + listening("0x7f346f0d4000")}, "app-1 app-2 app-3"},
+		{"letters of processes, and numbers of their dumps", map[string]string{"app-a-1.txt": textOf(between(1, 40)...), "app-a-2.txt": textOf(between(1, 50)...), "app-b-1.txt": textOf(between(50, 90)...), "app-b-2.txt": textOf(between(50, 95)...)}, "app-a app-a app-b app-b"},
+		{"directories of letters with dumps that are counted", map[string]string{"a/dump-1.txt": textOf(between(1, 40)...), "a/dump-2.txt": textOf(between(1, 50)...), "b/dump-1.txt": textOf(between(50, 90)...), "b/dump-2.txt": textOf(between(50, 95)...)}, "a a b b"},
+		{"directories of letters with a dump each", map[string]string{"a/dump.txt": textOf(between(1, 40)...), "b/dump.txt": textOf(between(50, 90)...)}, ""},
+		{"dumps that letters order", map[string]string{"dump-a.txt": textOf(between(1, 40)...), "dump-b.txt": textOf(between(50, 90)...)}, ""},
 		{"counts of a workload with the name of no program", map[string]string{"app-1.txt": srvCounts(40), "app-2.txt": srvCounts(50)}, "app-1 app-2"},
 		{"counts in directories of several names", map[string]string{"web-0/goroutine.txt": srvCounts(40), "web-1/goroutine.txt": srvCounts(50)}, "web-0 web-1"},
 		{"counts below the top of an archive", map[string]string{"case/dumps/web-0/goroutine.txt": srvCounts(40), "case/dumps/web-1/goroutine.txt": srvCounts(50)}, "web-0 web-1"},
