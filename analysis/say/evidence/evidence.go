@@ -437,11 +437,11 @@ func shortSpan(e analysis.Evidence) string {
 	case "worked_off":
 		return "it grew for " + span + " and went away, as a queue does that was worked off"
 	case "leak_or_queue":
-		return span + " is short: one more capture in 30 minutes tells a leak from a queue"
+		return span + " is too short to tell a leak from a queue"
 	case "end_or_pause":
-		return span + " is short: one more capture in 30 minutes tells an end from a pause"
+		return span + " is too short to tell an end from a pause"
 	}
-	return span + " is short: one more capture in 30 minutes shows slower growth"
+	return span + " is too short to show a slow growth"
 }
 
 func (w Words) decides(e analysis.Evidence) string {

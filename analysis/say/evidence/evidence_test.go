@@ -124,9 +124,9 @@ func TestEvidenceInWords(t *testing.T) {
 		{analysis.Evidence{Rule: "missing", Form: "load_at", N: 7, Points: first5, Names: []string{"targets"}}, "targets is not known at t2, t3, t4, t5, t6 and 2 more: enter it on the page of files and processes to compare"},
 		{analysis.Evidence{Rule: "missing", Form: "no_load"}, "the load is not known: enter sessions or targets on the page of files and processes to compare"},
 
-		{analysis.Evidence{Rule: "span", Form: "leak_or_queue", Figures: figures{"span": 20. / 3600}}, "20 s is short: one more capture in 30 minutes tells a leak from a queue"},
-		{analysis.Evidence{Rule: "span", Form: "end_or_pause", Figures: figures{"span": 20. / 3600}}, "20 s is short: one more capture in 30 minutes tells an end from a pause"},
-		{analysis.Evidence{Rule: "span", Form: "slow_growth", Figures: figures{"span": 545. / 3600}}, "9 min 5 s is short: one more capture in 30 minutes shows slower growth"},
+		{analysis.Evidence{Rule: "span", Form: "leak_or_queue", Figures: figures{"span": 20. / 3600}}, "20 s is too short to tell a leak from a queue"},
+		{analysis.Evidence{Rule: "span", Form: "end_or_pause", Figures: figures{"span": 20. / 3600}}, "20 s is too short to tell an end from a pause"},
+		{analysis.Evidence{Rule: "span", Form: "slow_growth", Figures: figures{"span": 545. / 3600}}, "9 min 5 s is too short to show a slow growth"},
 		{analysis.Evidence{Rule: "span", Form: "worked_off", Figures: figures{"span": 20. / 3600}}, "it grew for 20 s and went away, as a queue does that was worked off"},
 
 		{analysis.Evidence{Rule: "load", Form: "explains", Names: []string{"targets"}, Figures: figures{"factor": 3, "first": 10, "last": 60}}, "3 for each unit of targets, which went from 10 to 60: within 15 % of that in every snapshot"},
@@ -271,8 +271,8 @@ func TestASnapshotWithoutALabelIsNamedByItsPlace(t *testing.T) {
 func TestTheLargestGroupIsToldWhereItsRateIsAnother(t *testing.T) {
 	visible := trend.Visible{Snapshots: 8, Span: 3, Slope: 10, Unit: analysis.PerHour, Largest: 90}
 	for slope, want := range map[float64]string{
-		12: "In 8 snapshots, 3 h, a rise of 10/h would have been seen",
-		13: "In 8 snapshots, 3 h, a rise of 10/h would have been seen, in the largest group, of 90, one of 13/h",
+		12: "In 8 snapshots, 3 h, a rise of 10 an hour would have been seen",
+		13: "In 8 snapshots, 3 h, a rise of 10 an hour would have been seen, in the largest group, of 90, one of 13 an hour",
 	} {
 		visible.LargestSlope = slope
 		if got := Visible(visible); got != want {

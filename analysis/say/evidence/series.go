@@ -170,16 +170,19 @@ func loadOf(e analysis.Evidence) string {
 	return fmt.Sprintf("the rate of %ss (%s)", name(e, 1), name(e, 0))
 }
 
-// Visible is the sentence for a series without growth: "In 12 snapshots, 3 h, a rise of 4/h
+// Visible is the sentence for a series without growth: "In 12 snapshots, 3 h, a rise of 4 an hour
 // would have been seen".
 func Visible(v trend.Visible) string {
-	unit := "/h"
-	if v.Unit == analysis.PerSnapshot {
-		unit = " per snapshot"
+	pace := func(slope float64) string {
+		if v.Unit == analysis.PerSnapshot {
+			return wording.Decimal(slope) + " per snapshot"
+		}
+		figure, unit := wording.Pace(slope)
+		return figure + " " + unit
 	}
-	text := fmt.Sprintf("In %s, %s, a rise of %s%s would have been seen", wording.Plural(v.Snapshots, "snapshot", "snapshots"), length(v.Span, v.Unit), wording.Decimal(v.Slope), unit)
+	text := fmt.Sprintf("In %s, %s, a rise of %s would have been seen", wording.Plural(v.Snapshots, "snapshot", "snapshots"), length(v.Span, v.Unit), pace(v.Slope))
 	if v.LargestSlope > 1.2*v.Slope {
-		text += fmt.Sprintf(", in the largest group, of %d, one of %s%s", v.Largest, wording.Decimal(v.LargestSlope), unit)
+		text += fmt.Sprintf(", in the largest group, of %d, one of %s", v.Largest, pace(v.LargestSlope))
 	}
 	return text
 }

@@ -38,7 +38,7 @@ func TestAFullSemaphoreIsTheMatterOfThoseThatHaveItsSlots(t *testing.T) {
 		t.Errorf("the chain is %+v", d.Chain)
 	}
 	d = every(t, fullSemaphore(true)).Diagnosis
-	if want := "Nobody receives at work.go:10: buffer the channel, or select on ctx.Done()."; d.Next == nil || d.Next.Text != want {
+	if want := "Nobody receives from the channel at work.go:10: buffer it, or select on ctx.Done()."; d.Next == nil || d.Next.Text != want {
 		t.Errorf("those further on come and go: %+v, want %s", d.Next, want)
 	}
 }
@@ -56,7 +56,7 @@ func TestTheRemedyOfAUnitIsThatOfTheStackThatIsShown(t *testing.T) {
 		captures = append(captures, map[string]string{"app/goroutine.txt": text})
 	}
 	d := every(t, captures).Diagnosis
-	if want := "Nobody sends or closes at work.go:84: close the channel where its sender ends, or select on ctx.Done()."; d.Next == nil || d.Next.Text != want || !strings.Contains(d.Sentence, "HTTP server connections") {
+	if want := "Nobody sends to the channel at work.go:84, nor closes it: close it where its sender ends, or select on ctx.Done()."; d.Next == nil || d.Next.Text != want || !strings.Contains(d.Sentence, "HTTP server connections") {
 		t.Errorf("%s: %+v, want %s", d.Sentence, d.Next, want)
 	}
 }

@@ -190,7 +190,7 @@ func (d *diagnosing) undecided(l answer) string {
 	}
 	for _, e := range f.Evidence {
 		if e.Rule == "span" {
-			return "the time is short: one more capture in 30 minutes tells a leak from a queue"
+			return "the time is too short to tell a leak from a queue"
 		}
 	}
 	return "one more capture decides"

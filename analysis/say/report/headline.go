@@ -13,7 +13,7 @@ import (
 
 // SentenceVersion rises with every change that could change the sentence or verdict of
 // a case. Stored summaries are then recomputed.
-const SentenceVersion = "21"
+const SentenceVersion = "22"
 
 // worst is the worst verdict of a family that no person called benign. A total that
 // rose although no family did counts as grew.
@@ -339,7 +339,7 @@ func (t TotalRise) spread() string {
 
 // text is the paragraph shown in place of the sentence that nothing grows.
 func (t TotalRise) text() string {
-	return fmt.Sprintf("The %s rose from %d to %d: %s%s One more capture in 30 minutes shows whether it goes on.", wording.Kinds(t.Kind), t.From, t.To, t.spread(), t.most())
+	return fmt.Sprintf("The %s rose from %d to %d: %s%s A later capture shows whether it goes on.", wording.Kinds(t.Kind), t.From, t.To, t.spread(), t.most())
 }
 
 // most names what rose most, a sentence for families and one for creators.

@@ -20,7 +20,7 @@ func TestTheRemedyIsOfTheWaitThatTheStackShows(t *testing.T) {
 		other Family
 		want  string
 	}{
-		"most block in another function": {quotes, "Nobody receives at main.quote: buffer the channel, or select on ctx.Done()."},
+		"most block in another function": {quotes, "Nobody receives from the channel at main.quote: buffer it, or select on ctx.Done()."},
 		"few do":                         {few, "22 of 31 wait so: n" + missing},
 		"most block in a library":        {library, ""},
 		"most are in a group as well":    {same, "N" + missing},

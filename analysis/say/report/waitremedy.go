@@ -14,8 +14,8 @@ import (
 // remedies are what ends a wait, by the state of the goroutine (answer.md 5.5). %s is its own
 // line. What has no row waits for something that the state does not tell.
 var remedies = map[string]string{
-	"chan send":               "Nobody receives at %s: buffer the channel, or select on ctx.Done().",
-	"chan receive":            "Nobody sends or closes at %s: close the channel where its sender ends, or select on ctx.Done().",
+	"chan send":               "Nobody receives from the channel at %s: buffer it, or select on ctx.Done().",
+	"chan receive":            "Nobody sends to the channel at %s, nor closes it: close it where its sender ends, or select on ctx.Done().",
 	"chan send (nil chan)":    "The channel at %s is nil: make it before it is used.",
 	"chan receive (nil chan)": "The channel at %s is nil: make it before it is used.",
 	"select":                  "No case of the select at %s comes: let one end it, such as ctx.Done(), and reach it.",

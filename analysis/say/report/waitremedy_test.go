@@ -11,8 +11,8 @@ import (
 func TestEachStateHasItsRemedy(t *testing.T) {
 	const group = "sync.runtime_Semacquire(0x1)\n\t/usr/local/go/src/runtime/sema.go:71 +0x25\nsync.(*WaitGroup).Wait(0x1)\n\t/usr/local/go/src/sync/waitgroup.go:118 +0x48\n"
 	for state, want := range map[string]struct{ above, text string }{
-		"chan send":               {"", "Nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
-		"chan receive":            {"", "Nobody sends or closes at work.go:21: close the channel where its sender ends, or select on ctx.Done()."},
+		"chan send":               {"", "Nobody receives from the channel at work.go:21: buffer it, or select on ctx.Done()."},
+		"chan receive":            {"", "Nobody sends to the channel at work.go:21, nor closes it: close it where its sender ends, or select on ctx.Done()."},
 		"chan send (nil chan)":    {"", "The channel at work.go:21 is nil: make it before it is used."},
 		"chan receive (nil chan)": {"", "The channel at work.go:21 is nil: make it before it is used."},
 		"select":                  {"", "No case of the select at work.go:21 comes: let one end it, such as ctx.Done(), and reach it."},
@@ -62,7 +62,7 @@ func TestASelectOfAnObjectIsEndedByTheObject(t *testing.T) {
 		"a method of the object":           {"select", "main.(*Session).watch", each},
 		"a closure, which names no object": {"select", "main.(*Session).watch.func1", one},
 		"a function that was given it":     {"select", "main.watch", one},
-		"another wait of the object":       {"chan send", "main.(*Session).watch", "Nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
+		"another wait of the object":       {"chan send", "main.(*Session).watch", "Nobody receives from the channel at work.go:21: buffer it, or select on ctx.Done()."},
 	} {
 		captures := waitingIn(tt.state, "", tt.function)
 		for _, files := range captures {
@@ -131,10 +131,10 @@ func waitingIn(state, above, function string) (out []map[string]string) {
 
 func TestOfWhatWakesAllTheTimeNobodySaysThatNothingComes(t *testing.T) {
 	for name, tc := range map[string]struct{ minutes, want string }{
-		"each waits since it came":        {"", "Nobody sends or closes at work.go:21: close the channel where its sender ends, or select on ctx.Done()."},
+		"each waits since it came":        {"", "Nobody sends to the channel at work.go:21, nor closes it: close it where its sender ends, or select on ctx.Done()."},
 		"none waits for a minute":         {"[chan receive]", "What waits at work.go:21 goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."},
 		"none waits for half of the time": {"[chan receive, 119 minutes]", "What waits at work.go:21 goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."},
-		"some wait for half of the time":  {"[chan receive, 120 minutes]", "Nobody sends or closes at work.go:21: close the channel where its sender ends, or select on ctx.Done()."},
+		"some wait for half of the time":  {"[chan receive, 120 minutes]", "Nobody sends to the channel at work.go:21, nor closes it: close it where its sender ends, or select on ctx.Done()."},
 	} {
 		captures := waitingIn("chan receive", "", "main.work")
 		for _, files := range captures {
@@ -153,7 +153,7 @@ func TestOneDumpSaysWhatEndsALongWaitThatIsNoIdling(t *testing.T) {
 	for _, test := range []struct{ state, minutes, want string }{
 		{"sync.Mutex.Lock", "5 minutes", "The lock at work.go:21 is held and not released: find who holds it, and defer Unlock there."},
 		{"sync.Mutex.Lock", "4 minutes", captures},
-		{"chan send", "5 minutes", "Nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
+		{"chan send", "5 minutes", "Nobody receives from the channel at work.go:21: buffer it, or select on ctx.Done()."},
 		{"chan receive", "500 minutes", captures},
 		{"select", "500 minutes", captures},
 		{"IO wait", "500 minutes", captures},
@@ -236,13 +236,13 @@ func TestTheRemedyIsThatOfNearlyAll(t *testing.T) {
 		edit  func(i int, text string) string
 		want  string
 	}{
-		"one of all sleeps": {"chan send", func(_ int, text string) string { return sleeps(text) }, "44 of 45 wait so: nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
+		"one of all sleeps": {"chan send", func(_ int, text string) string { return sleeps(text) }, "44 of 45 wait so: nobody receives from the channel at work.go:21: buffer it, or select on ctx.Done()."},
 		"a third sleeps": {"chan send", func(_ int, text string) string {
 			for range 15 {
 				text = sleeps(text)
 			}
 			return text
-		}, "30 of 45 wait so: nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
+		}, "30 of 45 wait so: nobody receives from the channel at work.go:21: buffer it, or select on ctx.Done()."},
 		"two thirds sleep": {"chan send", func(_ int, text string) string {
 			for range 30 {
 				text = sleeps(text)
@@ -261,7 +261,7 @@ func TestTheRemedyIsThatOfNearlyAll(t *testing.T) {
 				text = without(text, 112)
 			}
 			return text
-		}, "39 of 40 that came stay: nobody receives at work.go:21: buffer the channel, or select on ctx.Done()."},
+		}, "39 of 40 that came stay: nobody receives from the channel at work.go:21: buffer it, or select on ctx.Done()."},
 		"a third of them ended": {"chan send", func(i int, text string) string {
 			for id := 110; i > 2 && id < 120; id++ {
 				text = without(text, id)
