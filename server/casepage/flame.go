@@ -27,7 +27,9 @@ func (s *Service) flameOf(r *http.Request, id string) (graph, error) {
 	}
 	b := series.Snapshots[i]
 	g := graph{l, view.FlameInput{CaseID: l.ID, CaseTitle: l.Title, SeriesKey: seriesKey(series), B: b, Kinds: view.FlameKinds(b), Titles: series.Titles, Query: r.URL.Query(), Engine: s.respond.Engine()}}
-	g.in.Tree = flame.Of(b.Groups, view.FlameKind(g.in.Query.Get("kind"), g.in.Kinds))
+	kind := view.FlameKind(g.in.Query.Get("kind"), g.in.Kinds)
+	g.in.States = flame.States(b.Groups, kind)
+	g.in.Tree = flame.Of(flame.InState(b.Groups, g.in.Query.Get("state")), kind)
 	if b.Bounded(g.in.Tree.Kind) {
 		g.in.Warnings = []string{"The dump is cut and nothing complete stands beside it: every figure is a lower bound."}
 	}
@@ -47,7 +49,9 @@ func (s *Service) flameBetween(r *http.Request, pair string) (graph, error) {
 	if c.la != c.l {
 		g.in.OtherID = c.la.ID
 	}
-	g.in.Tree = flame.Between(a.Groups, b.Groups, view.FlameKind(g.in.Query.Get("kind"), g.in.Kinds))
+	kind, state := view.FlameKind(g.in.Query.Get("kind"), g.in.Kinds), g.in.Query.Get("state")
+	g.in.States = flame.States(b.Groups, kind)
+	g.in.Tree = flame.Between(flame.InState(a.Groups, state), flame.InState(b.Groups, state), kind)
 	return g, nil
 }
 
@@ -85,14 +89,16 @@ type flameNode struct {
 
 // FlameGraph is a flame graph as data.
 type FlameGraph struct {
-	Schema   string        `json:"schema"`
-	A        string        `json:"a,omitempty"`
-	B        string        `json:"b"`
-	Kind     analysis.Kind `json:"kind"`
-	NoStack  int           `json:"no_stack"`
-	Lower    bool          `json:"lower_bound"`
-	Warnings []string      `json:"warnings"`
-	Root     *flameNode    `json:"root"`
+	Schema string        `json:"schema"`
+	A      string        `json:"a,omitempty"`
+	B      string        `json:"b"`
+	Kind   analysis.Kind `json:"kind"`
+	// State is that of the members, "" for all.
+	State    string     `json:"state,omitempty"`
+	NoStack  int        `json:"no_stack"`
+	Lower    bool       `json:"lower_bound"`
+	Warnings []string   `json:"warnings"`
+	Root     *flameNode `json:"root"`
 	// Callers and Callees are those of the function that the address names.
 	Callers *flameNode `json:"callers,omitempty"`
 	Callees *flameNode `json:"callees,omitempty"`
@@ -101,7 +107,7 @@ type FlameGraph struct {
 // flameJSON returns the whole tree as data. The tree of a pair has the figures of both.
 func flameJSON(g graph) FlameGraph {
 	out := FlameGraph{
-		Schema: "leakdiff.flame/1", B: g.in.B.ID, Kind: g.in.Tree.Kind, NoStack: g.in.Tree.Bare, Lower: g.in.B.Bounded(g.in.Tree.Kind),
+		Schema: "leakdiff.flame/1", B: g.in.B.ID, Kind: g.in.Tree.Kind, State: g.in.Query.Get("state"), NoStack: g.in.Tree.Bare, Lower: g.in.B.Bounded(g.in.Tree.Kind),
 		Warnings: append([]string{}, g.in.Warnings...),
 	}
 	if g.in.A != nil {

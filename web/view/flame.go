@@ -23,8 +23,10 @@ type FlameInput struct {
 	// A is nil on the page of one snapshot.
 	A, B *analysis.Snapshot
 	Tree *flame.Tree
-	// Kinds are those that have stacks here, Titles the names of families.
+	// Kinds are those that have stacks here, Titles the names of families. States are those of
+	// the members at B; the query names the one whose members Tree has.
 	Kinds    []analysis.Kind
+	States   []flame.State
 	Titles   map[string]string
 	Warnings []string
 	Query    url.Values
@@ -39,8 +41,9 @@ type Flame struct {
 	Headline string
 	Lead     string
 	Minds    []string
-	// Tabs choose the kind, Widths what a box measures, Orders which comes first.
-	Tabs, Widths, Orders []DiffTab
+	// Tabs choose the kind, States that of the members, Widths what a box measures, Orders which
+	// comes first.
+	Tabs, States, Widths, Orders []DiffTab
 	// Path leads from the root to the box that the page is about, which has no URL.
 	Path []Link
 	// Hidden are the fields that the search keeps, Filter is what was searched for.
@@ -76,7 +79,7 @@ type FlameEnd struct {
 }
 
 // What is drawn at most: boxes over all, rows from the box of the page, rows of the
-// twin, families below it, functions in the list. narrowestBox is the share of the width below which a box
+// twin, families below it, functions in the list, states. narrowestBox is the share of the width below which a box
 // is not worth its bytes: 4 of 1216 pixels.
 const (
 	maxFlameBoxes = 1000
@@ -84,6 +87,7 @@ const (
 	maxFlameTwin  = 200
 	maxFlameEnds  = 12
 	maxFunctions  = 50
+	maxStates     = 6
 	excerptRows   = 7
 	narrowestBox  = 4.0 / 1216
 	// In an excerpt only boxes count that can be read.
@@ -256,9 +260,20 @@ func (m *flameMaker) headline() string {
 		if n.Creator {
 			verb = " created by "
 		}
-		return text + verb + Visible(ShortFunc(n.Func)) + "."
+		return text + verb + Visible(ShortFunc(n.Func)) + m.inState() + "."
 	}
-	return text + ", by what they call."
+	return text + m.inState() + ", by what they call."
+}
+
+// state is that of the members that the page shows, "" for all.
+func (m *flameMaker) state() string { return m.in.Query.Get("state") }
+
+// inState words it behind their number: " in chan send".
+func (m *flameMaker) inState() string {
+	if m.state() == "" {
+		return ""
+	}
+	return " in state “" + Visible(m.state()) + "”"
 }
 
 // lead says how to read the graph and what it leaves out.
@@ -278,7 +293,7 @@ func (m *flameMaker) lead() string {
 	if bare := m.in.Tree.Bare; bare > 0 && len(m.path) == 1 {
 		text += " " + capital(many(m.kind, bare)) + " " + plainPlural(bare, "has", "have") + " no stack in the dump and " + plainPlural(bare, "is", "are") + " not drawn."
 	}
-	if total := m.in.B.Totals.Of(m.kind); !m.pair() && total != nil && len(m.path) == 1 && *total > m.root.Count+m.in.Tree.Bare {
+	if total := m.in.B.Totals.Of(m.kind); !m.pair() && m.state() == "" && total != nil && len(m.path) == 1 && *total > m.root.Count+m.in.Tree.Bare {
 		n := *total - m.root.Count - m.in.Tree.Bare
 		text += " " + capital(many(m.kind, n)) + " of the total " + plainPlural(n, "belongs", "belong") + " to no family: " + plainPlural(n, "it", "they") + " printed the dump or " + plainPlural(n, "is", "are") + " the runtime's own."
 	}
@@ -295,7 +310,7 @@ func (m *flameMaker) empty() string {
 	if m.changes() && !m.members {
 		return "No call rose or fell " + m.when() + ". Choose “members” to see what is there."
 	}
-	return "No " + kindWord(m.kind, 1) + " has a stack " + m.when() + "."
+	return "No " + kindWord(m.kind, 1) + m.inState() + " has a stack " + m.when() + "."
 }
 
 // address is this page with other query values; an empty value drops a name.
@@ -304,7 +319,7 @@ func (m *flameMaker) address(change ...string) string {
 		return ""
 	}
 	q := ofCases(m.in.CaseID, m.in.OtherID)
-	for _, k := range []string{"kind", "zoom", "function", "q", "order", "width", "list"} {
+	for _, k := range []string{"kind", "state", "zoom", "function", "q", "order", "width", "list"} {
 		if v := m.in.Query.Get(k); v != "" {
 			q.Set(k, v)
 		}
@@ -337,8 +352,9 @@ func (m *flameMaker) through(name string) string {
 
 func (m *flameMaker) controls(out *Flame) {
 	for _, k := range m.in.Kinds {
-		out.Tabs = append(out.Tabs, DiffTab{Text: kindTitle(k), URL: m.address("kind", string(k), "zoom", "", "function", ""), Current: k == m.kind})
+		out.Tabs = append(out.Tabs, DiffTab{Text: kindTitle(k), URL: m.address("kind", string(k), "state", "", "zoom", "", "function", ""), Current: k == m.kind})
 	}
+	out.States = m.stateTabs()
 	if m.changes() {
 		out.Widths = []DiffTab{
 			{Text: "change", URL: m.address("width", ""), Current: !m.members},
@@ -351,7 +367,7 @@ func (m *flameMaker) controls(out *Flame) {
 	}
 	out.Orders = []DiffTab{{Text: first, URL: m.address("order", ""), Current: !m.byName}, {Text: "by name", URL: m.address("order", "name"), Current: m.byName}}
 	cases := ofCases(m.in.CaseID, m.in.OtherID)
-	for _, k := range []string{"case", "acase", "kind", "zoom", "function", "order", "width", "list"} {
+	for _, k := range []string{"case", "acase", "kind", "state", "zoom", "function", "order", "width", "list"} {
 		if v := cmp.Or(cases.Get(k), m.in.Query.Get(k)); v != "" {
 			out.Hidden = append(out.Hidden, Pair{k, v})
 		}

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -209,5 +210,30 @@ func TestHostileNamesAreMadeVisible(t *testing.T) {
 	text := strings.Join(tells(f.Chart.Root, 0), "") + f.Filter + f.FilterFound + fmt.Sprint(f.Chart.Twin.Rows)
 	if strings.ContainsAny(text, "\u202e\x00") {
 		t.Errorf("control characters reach the page: %q", text)
+	}
+}
+
+func TestAStateIsChosenBesideAFunction(t *testing.T) {
+	g := stackedFamily(9, "m.start > m.run > m.send")
+	g.States = map[string]int{"chan send": 7, "select": 2}
+	in := flameInput(nil, stackedSnapshot("t1", g), "state=chan+send&function=m.run")
+	in.States = flame.States(in.B.Groups, analysis.KindGoroutine)
+	in.Tree = flame.Of(flame.InState(in.B.Groups, "chan send"), analysis.KindGoroutine)
+	f := NewFlame(in)
+	if want := "app at t1: 7 goroutines in m.run in state “chan send”."; f.Headline != want {
+		t.Errorf("the headline is %q, want %q", f.Headline, want)
+	}
+	var tabs []string
+	for _, tab := range f.States {
+		tabs = append(tabs, fmt.Sprintf("%s %t %s", tab.Text, tab.Current, strings.TrimPrefix(tab.URL, "/snapshots/st1/flame?")))
+	}
+	want := []string{
+		"any false case=c1&function=m.run", "chan send 7 true case=c1&function=m.run&state=chan+send", "select 2 false case=c1&function=m.run&state=select",
+	}
+	if d := cmp.Diff(want, tabs); d != "" {
+		t.Error(d)
+	}
+	if !slices.Contains(f.Hidden, Pair{"state", "chan send"}) {
+		t.Errorf("a search forgets the state: %v", f.Hidden)
 	}
 }

@@ -47,6 +47,20 @@ func (m *flameMaker) functions(out *Flame) {
 	}
 }
 
+// stateTabs choose a state, of which the page then has the members alone.
+func (m *flameMaker) stateTabs() []DiffTab {
+	tab := func(text, state string) DiffTab {
+		return DiffTab{Text: text, URL: m.address("state", state, "zoom", ""), Current: state == m.state()}
+	}
+	out := []DiffTab{tab("any", "")}
+	for i, s := range m.in.States {
+		if i < maxStates || s.Name == m.state() {
+			out = append(out, tab(Visible(s.Name)+" "+wording.Number(int64(s.Count)), s.Name))
+		}
+	}
+	return out
+}
+
 // functionItem is the count of a function, its name, its share and how many stacks end in it.
 func (m *flameMaker) functionItem(f *flame.Function) document.Item {
 	name := document.Span{Look: document.Function, Text: Visible(f.Func), URL: m.through(f.Name())}

@@ -79,6 +79,7 @@ func (f *Flame) tools() document.Group {
 		out.Add(box)
 	}
 	choice("Kind", "", f.Tabs)
+	choice("State", "state", f.States)
 	choice("Width of a box", "width", f.Widths)
 	choice("Order", "order", f.Orders)
 	return out
