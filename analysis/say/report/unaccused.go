@@ -356,7 +356,7 @@ func (d *diagnosing) still(s *Series) (still, rose []string, over string) {
 		totals := d.whole(s, k, d.totals(s, k))
 		first := totals.FirstAt()
 		if last := totals.LastAt(); totals[last].N > totals[first].N {
-			rose = append(rose, d.course(s, k, d.totals(s, k), ""))
+			rose = append(rose, fmt.Sprintf("%d to %d %s", totals[first].N, totals[last].N, wording.Kinds(d.worded(s, k))))
 			continue
 		}
 		still = append(still, wording.Kinds(d.worded(s, k)))
