@@ -268,6 +268,9 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	if p := l.claims.Opener; p != nil {
 		return &Certainty{likely, fmt.Sprintf("%s, with %s to %s, ended in the interval in which they ended", p.Process, wording.Plural(p.Connections, "connection", "connections"), s.self())}
 	}
+	if l.pool != nil && l.pool.Open > 0 {
+		return &Certainty{likely, l.pool.open() + " and keep a connection each"}
+	}
 	if l.pool != nil {
 		return &Certainty{open, "they wait at the " + l.pool.called() + "; who keeps these is not shown"}
 	}

@@ -82,7 +82,7 @@ func (j *JudgedSeries) contract() Series {
 	s.Died = j.died()
 	s.Limits = append(limits(s.Families, s.Findings), j.limits...)
 	s.Signals, s.Gauges, s.Pools, s.Logged, s.Packages = j.signals(), j.gauges(), j.workPools(), j.logFacts(), j.versionsListed()
-	s.PoolWait = j.poolWait(s.Families)
+	s.PoolWait, s.Transactions = j.poolWait(s.Families), j.transactions(s.Families)
 	s.Project, s.Alike = projectOf(j.catalogue, j.Snapshots), j.alike()
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()

@@ -201,6 +201,8 @@ func (d *diagnosing) chain(l answer, others []answer) []Link {
 	}
 	if l.queue != nil {
 		out = append(out, d.queueLinks(l)...)
+	} else if l.pool != nil && l.pool.Open > 0 {
+		out = append(out, Link{Figure: wording.Number(int64(l.pool.Open)), Noun: wording.Fit(l.pool.Open, "open transaction", "open transactions"), Text: "keep its connections", Series: l.series, Finding: l.finding.Rank})
 	} else if l.pool != nil {
 		out = append(out, Link{Figure: "1", Noun: d.holder(l), Text: "all are taken", Series: l.series, Finding: l.finding.Rank})
 	} else if a := l.finding.Ahead; a != nil {

@@ -20,7 +20,7 @@ type PoolWait struct {
 	Captures int `json:"captures"`
 	// All reports that these are all captures.
 	All bool `json:"all,omitempty"`
-	// Database reports a pool of database/sql, Open how many transactions of it stay open.
+	// Database reports a pool of database/sql, Open how many transactions stay open.
 	Database bool `json:"database,omitempty"`
 	Open     int  `json:"open,omitempty"`
 	// Function is the one that asks for the connection, Place its line.
@@ -93,14 +93,8 @@ func acquiring(frames []string) (at int, in string) {
 // poolWait finds those that wait for a connection for good, nil without any.
 func (j *JudgedSeries) poolWait(families []Family) (out *PoolWait) {
 	last := len(j.Snapshots) - 1
-	open := 0
 	for i := range families {
 		f := &families[i]
-		if strings.HasPrefix(f.Name, "database/sql.(*Tx).awaitDone") {
-			if _, n := j.samePlaces(f.Fingerprint, 0); n > 0 {
-				open += n
-			}
-		}
 		at, in := acquiring(f.Frames)
 		if at < 0 {
 			continue
@@ -113,13 +107,25 @@ func (j *JudgedSeries) poolWait(families []Family) (out *PoolWait) {
 		out.show(j, j.Trend.Groups(f.Fingerprint)[last], at, in)
 	}
 	if out != nil && out.Database {
-		out.Open = open
+		out.Open = j.transactions(families)
 	}
 	return out
 }
 
+// transactions counts those of database/sql that are open in the last capture and were so in the one
+// before: each keeps a connection, and a goroutine that waits until it ends.
+func (j *JudgedSeries) transactions(families []Family) (n int) {
+	for i := range families {
+		if f := &families[i]; strings.HasPrefix(f.Name, "database/sql.(*Tx).awaitDone") {
+			_, stay := j.samePlaces(f.Fingerprint, 0)
+			n += stay
+		}
+	}
+	return n
+}
+
 // samePlaces is in how many captures, the last ones, the same members of a family were: at least a share
-// of them in percent, 0 for those of the last three.
+// of them in percent, 0 for those of the last two.
 func (j *JudgedSeries) samePlaces(print string, share int) (captures, n int) {
 	groups := j.Trend.Groups(print)
 	here := map[analysis.Identity]bool{}
@@ -140,7 +146,7 @@ func (j *JudgedSeries) samePlaces(print string, share int) (captures, n int) {
 				both++
 			}
 		}
-		if share == 0 && captures == leastHungCaptures || 100*both < share*len(here) {
+		if share == 0 && captures == 2 || 100*both < share*len(here) {
 			break
 		}
 		captures++
@@ -259,6 +265,9 @@ func (d *diagnosing) atPool(l *answer) {
 	if p == nil || lead == nil || s.behindLock(f) || !lead.Verdict.Rose() {
 		return
 	}
+	if p.Database {
+		p.Open = s.Transactions
+	}
 	x, uses := s.nameOf(d.nouns, lead, f), usesOf(s.Families, lead.Kind, lead.Frames)
 	x.ofRequests()
 	x.waitAt(p, uses)
@@ -312,7 +321,15 @@ func (d *diagnosing) atPoolAlone(s *Series) string {
 	x := s.nameOf(d.nouns, uses[0].families[0], nil)
 	x.ofRequests()
 	x.place = ""
-	return fmt.Sprintf(", %s %s for %s in %s", x.words(n), wording.Fit(n, "waits", "wait"), p.what(), usedIn(uses))
+	return fmt.Sprintf(", %s %s for %s in %s%s", x.words(n), wording.Fit(n, "waits", "wait"), p.what(), usedIn(uses), p.beside())
+}
+
+// beside are the transactions of one dump: ", and 5 transactions are open".
+func (p *PoolWait) beside() string {
+	if p.Open == 0 {
+		return ""
+	}
+	return ", and " + wording.Plural(p.Open, "transaction is", "transactions are") + " open"
 }
 
 // waitsAtPool is the pool at which many of the only dump of a process wait, nil without one.
@@ -330,6 +347,9 @@ func (s *Series) waitsAtPool() (p *PoolWait, uses []poolUse, n int) {
 		if all >= leastHung && all > n {
 			p, uses, n = &PoolWait{Kind: f.Kind, Database: in == "database/sql."}, some, all
 		}
+	}
+	if p != nil && p.Database {
+		p.Open = s.Transactions
 	}
 	return p, uses, n
 }
@@ -358,7 +378,19 @@ func (d *diagnosing) keptWaiting(l answer, yet string) []string {
 		text = d.r.Series[l.series].actor() + " keeps " + text
 	}
 	text += ", and none ended" + yet
-	return []string{text + ": all connections of its pool are taken", text}
+	why := "all connections of its pool are taken"
+	if open := l.pool.open(); open != "" {
+		why = open + " and keep the connections of its pool"
+	}
+	return []string{text + ": " + why, text}
+}
+
+// open words the transactions that nobody ended: "5 transactions stay open".
+func (p *PoolWait) open() string {
+	if p.Open == 0 {
+		return ""
+	}
+	return wording.Plural(p.Open, "transaction stays", "transactions stay") + " open"
 }
 
 // called is the pool in a word or two.
@@ -377,16 +409,16 @@ func (p *PoolWait) what() string {
 	return "a connection of a pool"
 }
 
-// text words them: "30 goroutines wait for a database connection in all 5 dumps; 5 transactions are
-// never ended".
+// text words them: "30 goroutines wait for a database connection in all 5 dumps; 5 transactions
+// stay open".
 func (p *PoolWait) text() string {
 	dumps := "the last"
 	if p.All {
 		dumps = "all"
 	}
 	text := fmt.Sprintf("%s wait for %s in %s %d dumps, the same ones", wording.Members(p.Kind, p.N), p.what(), dumps, p.Captures)
-	if p.Open > 0 {
-		text += fmt.Sprintf("; %s %s never ended", wording.Plural(p.Open, "transaction", "transactions"), wording.Fit(p.Open, "is", "are"))
+	if open := p.open(); open != "" {
+		text += "; " + open
 	}
 	return text
 }
@@ -396,7 +428,8 @@ func (p *PoolWait) proof() string {
 	return fmt.Sprintf("The same %s, by id, wait in %d captures in a row: they hang. That is no leak.", wording.Members(p.Kind, p.N), p.Captures)
 }
 
-// remedy is what to do. Those who wait are not those who keep the connections, which the dumps do not show.
+// remedy is what to do. Those who wait are not those who keep the connections, of whom dumps show open
+// transactions alone.
 func (p *PoolWait) remedy(uses []poolUse) string {
 	where := p.Function
 	if where != "" && p.Place != "" {
@@ -416,6 +449,9 @@ func (p *PoolWait) remedy(uses []poolUse) string {
 	give, larger := "Give each connection back on every way out", "A larger pool"
 	if p.Database {
 		give, larger = "End each Tx (defer Rollback) and close all Rows on every way out", "A larger pool (SetMaxOpenConns)"
+	}
+	if p.Open > 0 {
+		give = "Commit or roll back each transaction on every way out (defer Rollback behind BeginTx)"
 	}
 	return give + check + ". " + larger + " gains time only."
 }

@@ -29,6 +29,7 @@ func TestThoseWhoWaitForAConnectionForGoodAreTold(t *testing.T) {
 		return goroutineText(id, "chan receive", "database/sql.(*DB).beginDC", "database/sql.(*Tx).awaitDone(0x1)")
 	}
 	const sqlRemedy = "End each Tx (defer Rollback) and close all Rows on every way out: check main.(*Orders).Place at main.go:10, where they wait, and each other user of this pool. A larger pool (SetMaxOpenConns) gains time only."
+	const txRemedy = "Commit or roll back each transaction on every way out (defer Rollback behind BeginTx): check main.(*Orders).Place at main.go:10, where they wait, and each other user of this pool. A larger pool (SetMaxOpenConns) gains time only."
 	for _, test := range []struct {
 		name     string
 		captures []map[string]string
@@ -36,7 +37,7 @@ func TestThoseWhoWaitForAConnectionForGoodAreTold(t *testing.T) {
 		do       string
 	}{
 		{"the same ones in all captures", captures(3, 12, 0, "", sql...), "app: " + text + ".", sqlRemedy},
-		{"beside transactions that stay open", captures(3, 12, 0, awaitDone(50)+awaitDone(51), sql...), "app: " + text + "; 2 transactions are never ended.", sqlRemedy},
+		{"beside transactions that stay open", captures(3, 12, 0, awaitDone(50)+awaitDone(51), sql...), "app: " + text + "; 2 transactions stay open.", txRemedy},
 		{"in a pool of the reader's own", captures(3, 12, 0, "", "sync.(*Cond).Wait(0x1)", "main.(*ConnPool).Acquire(0x1)", "main.(*Orders).Place(0x1)"), "app: 12 goroutines wait for a connection of a pool in all 3 dumps, the same ones.", "Give each connection back on every way out: check main.(*Orders).Place at main.go:10, where they wait, and each other user of this pool. A larger pool gains time only."},
 		{"two captures are too few", captures(2, 12, 0, "", sql...), "", ""},
 		{"others wait each time", captures(3, 12, 6, "", sql...), "", ""},
@@ -127,6 +128,37 @@ func TestThoseWhoComeAndWaitForAConnectionAreSentToThePool(t *testing.T) {
 		}
 		if at := "pool of"; (test.do != "") != strings.HasPrefix(d.Holder, at) {
 			t.Errorf("%s: held by %q", test.name, d.Holder)
+		}
+	}
+}
+
+// Each open transaction keeps a connection, which is why requests pile up at the pool.
+func TestRequestsAtThePoolAreToldWithTheTransactionsThatStayOpen(t *testing.T) {
+	capture := func(waiting int, open ...int) map[string]string {
+		text := goroutineText(1, "sleep", "runtime.main", "main.main()")
+		for _, id := range open {
+			text += goroutineText(id, "chan receive", "database/sql.(*DB).beginDC", "database/sql.(*Tx).awaitDone(0x1)")
+		}
+		for i := range waiting {
+			text += goroutineText(100+i, "select", "net/http.(*Server).Serve", "database/sql.(*DB).conn(0x1)", "main.transfer(0x1)", "net/http.(*conn).serve(0x1)")
+		}
+		return map[string]string{"app/goroutine.txt": text}
+	}
+	const rolledBack, larger = "Commit or roll back each transaction on every way out", "End each Tx (defer Rollback)"
+	for name, test := range map[string]struct {
+		captures     []map[string]string
+		sentence, do string
+	}{
+		"they stay": {[]map[string]string{capture(0, 50), capture(25, 50, 51), capture(58, 50, 51)},
+			"app keeps 58 requests waiting for a database connection in main.transfer, and none ended so far: 2 transactions stay open and keep the connections of its pool.", rolledBack},
+		"others are open each time": {[]map[string]string{capture(0, 50), capture(25, 51), capture(58, 52)},
+			"app keeps 58 requests waiting for a database connection in main.transfer, and none ended so far: all connections of its pool are taken.", larger},
+		"in one dump": {[]map[string]string{capture(58, 50, 51)},
+			"One dump of app: 61 goroutines, 58 requests wait for a database connection in main.transfer, and 2 transactions are open.", "If they stay: commit or roll back"},
+	} {
+		d := every(t, test.captures).Diagnosis
+		if d.Sentence != test.sentence || d.Next == nil || !strings.HasPrefix(d.Next.Text, test.do) {
+			t.Errorf("%s: %s\n%+v", name, d.Sentence, d.Next)
 		}
 	}
 }

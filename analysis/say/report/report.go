@@ -154,6 +154,8 @@ type Series struct {
 	Gauges []Gauge `json:"gauges,omitempty"`
 	// PoolWait are those that wait for a connection and do not go on, nil without any.
 	PoolWait *PoolWait `json:"pool_wait,omitempty"`
+	// Transactions are those of database/sql that are open in the last two captures, or in the only one.
+	Transactions int `json:"transactions,omitempty"`
 	// Pools are its pools and dispatchers, where metrics or a summary of clients tell them.
 	Pools []Pool `json:"pools,omitempty"`
 	// Limits name in words what the verdicts of the findings cannot exclude.
