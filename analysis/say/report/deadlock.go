@@ -124,6 +124,11 @@ func (j *JudgedSeries) nameHolders(s *analysis.Snapshot, g *wait.Graph) map[*wai
 			if at >= 0 {
 				x.frame = &frames[at]
 			}
+			if g.Kind == analysis.KindGoroutine && at > 0 {
+				if x.io = waitsInside(h.For, frames[:at]); x.io != "" {
+					h.For = wait.ForIO
+				}
+			}
 			if g.Kind == analysis.KindThread && h.For == wait.Running && len(of.Loose) > 0 && strings.HasPrefix(of.Loose[0], "socket ") {
 				h.For, x.io, x.untimed = wait.ForIO, of.Loose[0], untimed(frames)
 			}

@@ -43,8 +43,8 @@ func TestAHolderThatWaitsForIOIsToldByItsOwnLine(t *testing.T) {
 		return queues("threads.txt", head, "JNI global refs: 16, weak refs: 0\n", javaThread(13, state, stack...), waits)
 	}
 	post := "main.(*Ledger).Post(0xc000010000)"
-	goes := func(frames ...string) []map[string]string {
-		return queues("goroutine.txt", "", "", goroutineText(7, "IO wait", "main.serve", frames...), func(id int) string {
+	goes := func(state string, frames ...string) []map[string]string {
+		return queues("goroutine.txt", "", "", goroutineText(7, state, "main.serve", frames...), func(id int) string {
 			return goroutineText(id, "sync.Mutex.Lock", "main.serve", atLock("0xc000010008", post, "main.handle()")...)
 		})
 	}
@@ -61,9 +61,21 @@ func TestAHolderThatWaitsForIOIsToldByItsOwnLine(t *testing.T) {
 		"a thread that sleeps in the JDK": {java("TIMED_WAITING (sleeping)", slices.Concat([]string{"at java.lang.Thread.sleep(java.base@17.0.15/Native Method)"}, load)...),
 			"its holder is in Tariff.load.",
 			"Look at thread \"worker-13\" in Tariff.load: it holds the lock."},
-		"a read of Go": {goes("internal/poll.runtime_pollWait(0x7f0000000000, 0x72)", "net.(*conn).Read(0xc000020000)", "bufio.(*Reader).ReadString(0xc000030000)", post, "main.handle()"),
+		"a read of Go": {goes("IO wait", "internal/poll.runtime_pollWait(0x7f0000000000, 0x72)", "net.(*conn).Read(0xc000020000)", "bufio.(*Reader).ReadString(0xc000030000)", post, "main.handle()"),
 			"its likely holder waits for the network or a pipe in main.(*Ledger).Post.",
 			"Set a deadline for the I/O at main.go:10 in main.(*Ledger).Post, and do no I/O under the lock: goroutine 7 likely holds it."},
+		"a request of Go, which stands in a select": {goes("select", "net/http.(*persistConn).roundTrip(0xc000020000)", "net/http.(*Transport).roundTrip(0xc000030000)", "net/http.Get(...)", post, "main.handle()"),
+			"its likely holder waits for an HTTP request in main.(*Ledger).Post.",
+			"Set a timeout for the HTTP request at main.go:10 in main.(*Ledger).Post, and do no I/O under the lock: goroutine 7 likely holds it."},
+		"a child process of Go": {goes("syscall", "syscall.wait6(0x1)", "os.(*Process).blockUntilWaitable(0xc000020000)", "os/exec.(*Cmd).Wait(0xc000030000)", post, "main.handle()"),
+			"its likely holder waits for a child process in main.(*Ledger).Post.",
+			"Set a timeout for the child process at main.go:10 in main.(*Ledger).Post, and do no I/O under the lock: goroutine 7 likely holds it."},
+		"a channel of the program's own": {goes("chan receive", post, "main.handle()"),
+			"its likely holder waits at a channel in main.(*Ledger).Post.",
+			"Look at goroutine 7 in main.(*Ledger).Post: it likely holds the lock and waits at a channel."},
+		"a handler, whose server is no call of it": {goes("chan receive", post, "net/http.(*Transport).serve(0x1)"),
+			"its likely holder waits at a channel in main.(*Ledger).Post.",
+			"Look at goroutine 7 in main.(*Ledger).Post: it likely holds the lock and waits at a channel."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := every(t, tt.captures).Diagnosis

@@ -73,7 +73,7 @@ type LockHolder struct {
 	// Caller is the function of the program's own in which it waits, Place its line.
 	Caller string `json:"caller,omitempty"`
 	Place  string `json:"place,omitempty"`
-	// IO is "socket read" of a thread of a JVM, Untimed reports that it has no timeout.
+	// IO is "socket read" of a thread of a JVM or "HTTP request" of a goroutine, Untimed reports that it has no timeout.
 	IO      string `json:"io,omitempty"`
 	Untimed bool   `json:"without_timeout,omitempty"`
 	// Recursive reports that it waits for this lock itself, in At, and may have taken it in

@@ -225,6 +225,8 @@ func (d *diagnosing) since(l answer) (since, until string) {
 		return text, until
 	}
 	switch {
+	case c.Since < 0 && c.From > 0 && l.queue != nil: // so many waited already
+		return "before the first dump, " + d.dated(s, 0), until
 	case c.Since < 0 && len(s.Snapshots) == 2 && c.From > 0:
 		return "between " + d.label(s, 0) + " and " + d.label(s, 1) + ", or before", until
 	case c.Since < 0 && len(s.Snapshots) == 2:

@@ -373,9 +373,9 @@ func (h *LockHolder) ioWords() string {
 	case h.IO == "":
 		return "the network or a pipe"
 	case h.Untimed:
-		return "a " + h.IO + " without a timeout"
+		return withArticle(h.IO) + " without a timeout"
 	}
-	return "a " + h.IO
+	return withArticle(h.IO)
 }
 
 // withoutLock is what to do about a holder that waits for I/O.
@@ -383,7 +383,7 @@ func (h *LockHolder) ioWords() string {
 //	Set a deadline for the I/O at main.go:25 in main.(*Ledger).Post, and do no I/O under the lock: goroutine 47 likely holds it.
 func (h *LockHolder) withoutLock(kind analysis.Kind) string {
 	bound, io, sure := "deadline", cmp.Or(h.IO, "I/O"), ""
-	if kind == analysis.KindThread {
+	if kind == analysis.KindThread || h.IO != "" {
 		bound = "timeout"
 	}
 	if h.IO == "socket read" {
