@@ -274,6 +274,9 @@ func (d *diagnosing) cause(l answer) *Certainty {
 	if l.pool != nil {
 		return &Certainty{open, "they wait at the " + l.pool.called() + "; who keeps these is not shown"}
 	}
+	if d.r.Series[l.series].bodiesOpen(l.finding) {
+		return &Certainty{likely, "each waits until somebody reads its response to the end or closes it"}
+	}
 	if a := l.finding.Ahead; a != nil {
 		return &Certainty{likely, fmt.Sprintf("%s further on in %s", wording.Plural(a.Count, "goroutine stays", "goroutines stay"), shortRole(a.Function))}
 	}

@@ -42,6 +42,9 @@ func (d *diagnosing) answerOf(series int, f *Finding) answer {
 		named.lives(lead.Life)
 		out.subject = named
 	}
+	if s.bodiesOpen(f) {
+		out.subject.remedy = closeBodies
+	}
 	out.life = s.life(f)
 	d.atPool(&out)
 	out.claims = d.claim(&out)
