@@ -152,8 +152,8 @@ func (b *builder) owners(p *part) {
 		b.s.Statements = append(b.s.Statements, analysis.Statement{
 			Key:   "owners " + family,
 			Title: fmt.Sprintf("%s: an object for each thread", g.Family.Title),
-			Text: fmt.Sprintf("%d of the %d threads name the object that they wait for (%s), and it is another one for each: there are as many owners as threads. "+
-				"A pool that is shared has one; so many were made one by one.", waiting, g.Count, class),
+			Text: fmt.Sprintf("%d of the %d threads name the object that they wait for (%s), and it is another one for each. "+
+				"Idle workers of one pool would wait for the same one.", waiting, g.Count, class),
 			Path: p.path,
 		})
 	}
