@@ -52,16 +52,29 @@ func (j *JudgedSeries) died() *Death {
 	if out == nil {
 		return nil
 	}
-	times, alike := 0, true
+	times, alike, shown := 0, true, out
 	for _, s := range j.Snapshots {
 		if was := j.deathOf(s); was != nil {
 			times, alike = times+1, alike && was.Reason == out.Reason
+			if out.TestLimit && !out.whole() && was.TestLimit && was.whole() {
+				shown = was
+			}
 		}
 	}
+	out = shown
 	if times > 1 {
 		out.Times, out.Alike = times, alike
 	}
 	return out
+}
+
+// whole reports that the stack of the goroutine that failed is not cut: it shows who started it.
+func (d *Death) whole() bool {
+	if len(d.Stacks) == 0 {
+		return false
+	}
+	stack := d.Stacks[0].Stack
+	return len(stack) > 0 && stack[len(stack)-1].CreatedBy
 }
 
 // failing is the stack of the goroutine that a statement is about and its group, nil if the dump
@@ -138,6 +151,9 @@ func ownFunction(stack []StackFrame) string {
 func (s *Series) ended() string {
 	if s.Died.Deadlock {
 		return "Deadlock" + s.place("in") + ": " + s.Died.Reason
+	}
+	if s.Died.TestLimit && s.Died.Times > 1 {
+		return fmt.Sprintf("%d test binaries timed out: %s", s.Died.Times, s.Died.Reason)
 	}
 	if s.Died.TestLimit {
 		return wording.Capital(s.Died.Reason)

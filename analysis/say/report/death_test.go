@@ -38,6 +38,8 @@ func TestACrashSpeaksOfWhatHungOrFailed(t *testing.T) {
 		{"main waits alone", asleep + waiting, "Deadlock in app: all goroutines are asleep, main.main is waiting for a WaitGroup.", "Find who should have sent, closed or unlocked what main.main waits for at main.go:10: nobody is left to do it.", ""},
 		{"no memory, and the runtime alone is shown", memory + goroutineText(1, "running", "main.main", "runtime.throw(0x1)", "runtime.mallocgc(0x1)"), "app crashed: out of memory.", "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last need not be what keeps the memory. To see all goroutines of the next crash, set GOTRACEBACK=all.", ""},
 		{"no memory in own code", memory + goroutineText(1, "running", "main.main", "runtime.throw(0x1)", "runtime.mallocgc(0x1)", "example.com/shop/cart.Load(0x1)"), "app crashed: out of memory in cart.Load.", "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last at main.go:10 need not be what keeps the memory. To see all goroutines of the next crash, set GOTRACEBACK=all.", ""},
+		{"two binaries, the last one cut", alarm + timer + first + slow + alarm + timer + first + cut, "2 test binaries timed out: test cart.TestSlow timed out after 10m0s, blocked in select for 9 min.", "Find what goroutine 22 waits for at main.go:10: give that wait a " + limited, "goroutine 22"},
+		{"two binaries, both whole", alarm + timer + first + slow + alarm + timer + first + other, "2 test binaries timed out: test cart.TestOther timed out after 10m0s, blocked in channel receive for 2 min.", "Find what goroutine 23 waits for at main.go:10: give that wait a " + limited, "goroutine 23"},
 	} {
 		r := every(t, []map[string]string{{"app/goroutine.txt": test.dump}})
 		d := r.Diagnosis

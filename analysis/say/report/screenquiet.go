@@ -32,7 +32,7 @@ func (s *screen) inventory() []string {
 	if State(s.State).ofNoDump() || State(s.State) == Grew && s.Proof != "" {
 		proof = s.Proof
 	}
-	if len(x.Snapshots) > 1 && proof != "" && x.deadlock() == "" {
+	if len(x.Snapshots) > 1 && proof != "" && x.deadlock() == "" && State(s.State) != Crashed {
 		out = s.labelled("proof", proof, 4)
 	}
 	if s.Since != "" {
