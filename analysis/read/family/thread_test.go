@@ -284,6 +284,10 @@ func TestThreadTitlesTell(t *testing.T) {
 		{javaThread("", "BLOCKED", "a.B.run"), "thread without a name · B.run (blocked)"},
 		{javaThread("two\nlines", "RUNNABLE"), "two lines"},
 		{&analysis.Thread{Name: "GC Thread#0", Sort: analysis.VMThread, State: "runnable", Carrying: -1}, "GC Thread#N"},
+		{&analysis.Thread{Name: "G1 Conc#2", Sort: analysis.VMThread, State: "runnable", Carrying: -1}, "G1 Conc#N"},
+		{&analysis.Thread{Name: "C2 CompilerThread0", Sort: analysis.VMThread, State: "RUNNABLE", Carrying: -1}, "C1 or C2 CompilerThreadN"},
+		{javaThread("G1 Conc", "RUNNABLE", "a.B.run"), "GN Conc · B.run"},
+		{javaThread("JPS thread pool", "TIMED_WAITING", "jdk.internal.misc.Unsafe.park", "java.util.concurrent.locks.LockSupport.parkNanos", "java.util.concurrent.LinkedTransferQueue$DualNode.await", "java.util.concurrent.SynchronousQueue$Transferer.xferLifo", "java.util.concurrent.SynchronousQueue.xfer", "java.util.concurrent.SynchronousQueue.poll"), "JPS thread pool · SynchronousQueue.poll"},
 	} {
 		if got := family.OfThread(test.thread).Title; got != test.want {
 			t.Errorf("title %q, want %q", got, test.want)

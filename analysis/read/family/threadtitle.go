@@ -7,6 +7,10 @@ import (
 // maxTitleName is how much of a name a title shows, in bytes.
 const maxTitleName = 120
 
+// machineNames are parts of names of threads of a JVM itself whose digit is no counter.
+var machineNames = strings.NewReplacer("GN Conc", "G1 Conc", "GN Refine", "G1 Refine", "GN Main", "G1 Main", "GN Service", "G1 Service", "GN Young", "G1 Young", "GN Parallel", "G1 Parallel",
+	"CN CompilerThread", "C1 or C2 CompilerThread")
+
 // threadTitle is the name and the discriminating frame.
 //
 //	"OkHttp ConnectionPool · ConnectionPool.lambda$new"
@@ -17,6 +21,9 @@ func threadTitle(k threadKey, r *stackReading) string {
 	}
 	if title == "" {
 		title = "thread without a name"
+	}
+	if len(r.frames) == 0 {
+		title = machineNames.Replace(title)
 	}
 	if frame := r.discriminating(); frame != "" {
 		title += " · " + shortJava(frame)
@@ -66,10 +73,11 @@ func waitMachinery(loose string) bool {
 		return true
 	}
 	switch classOf(loose) {
-	case "java.lang.Object", "java.lang.Thread", "java.lang.VirtualThread":
+	case "java.lang.Object", "java.lang.Thread", "java.lang.VirtualThread",
+		"java.util.concurrent.LinkedTransferQueue$DualNode", "java.util.concurrent.SynchronousQueue$Transferer": // since JDK 22
 		return true
 	}
-	return false
+	return loose == "java.util.concurrent.SynchronousQueue.xfer"
 }
 
 func hasPrefix(s string, prefixes ...string) bool {
