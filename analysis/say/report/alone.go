@@ -158,6 +158,9 @@ const leastSame = 90
 
 // withState adds to a text about a group what its members wait for, and for how long.
 func withState(text string, f *Family) []string {
+	if f.Kind == analysis.KindThread && !f.ofMachine() && f.Attributes["sort"] != "" && f.works() <= threadConnects {
+		return []string{text + ", " + threadWords[f.works()], text}
+	}
 	n := 0
 	for _, k := range f.States {
 		n += k

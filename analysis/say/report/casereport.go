@@ -110,8 +110,8 @@ func (j *JudgedSeries) largestTrace(s *Series) *Trace {
 	return nil
 }
 
-// Largest are the groups of the first snapshot of a process, those with most members first: of the
-// first kind that has any.
+// Largest are the groups of the first snapshot of a process, those with most members first and the
+// threads of a JVM itself last: of the first kind that has any.
 func (s *Series) Largest() (out []*Family) {
 	for _, kind := range analysis.Kinds() {
 		for i := range s.Families {
@@ -123,8 +123,19 @@ func (s *Series) Largest() (out []*Family) {
 			break
 		}
 	}
-	slices.SortStableFunc(out, func(x, y *Family) int { return cmp.Compare(y.Counts[0].N, x.Counts[0].N) })
+	slices.SortStableFunc(out, func(x, y *Family) int { return cmp.Or(machineLast(x, y), cmp.Compare(y.Counts[0].N, x.Counts[0].N)) })
 	return out
+}
+
+// machineLast orders the threads of a JVM itself after those of its program.
+func machineLast(a, b *Family) int {
+	switch {
+	case a.ofMachine() == b.ofMachine():
+		return 0
+	case a.ofMachine():
+		return 1
+	}
+	return -1
 }
 
 // sights adds up the objects of each type, whatever their shape, at most mostObjects types. A

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"leakdiff/analysis"
@@ -34,6 +35,9 @@ func (s *screen) inventory() []string {
 	}
 	if len(x.Snapshots) > 1 && proof != "" && x.deadlock() == "" && State(s.State) != Crashed {
 		out = s.labelled("proof", proof, 4)
+	}
+	if len(x.Snapshots) == 1 && strings.HasSuffix(s.Proof, oneDumpIsNoGrowth) {
+		out = s.labelled("state", s.Proof, 4)
 	}
 	if s.Since != "" {
 		out = append(out, s.labelled("since", s.Since, 1)...)
@@ -101,6 +105,7 @@ func (s *screen) kinds(x *Series) []string {
 func (s *screen) largest(x *Series, most int) []string {
 	kind, totals := s.leading(x)
 	all := slices.DeleteFunc(sortedByCount(x.Families), func(f Family) bool { return f.Kind != kind || f.Counts.Last() == 0 || analysis.IsWhole(f.Attributes) })
+	slices.SortStableFunc(all, func(a, b Family) int { return machineLast(&a, &b) })
 	label, wide := "groups", 0
 	var out []string
 	shown := all[:min(len(all), most)]

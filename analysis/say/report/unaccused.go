@@ -139,7 +139,10 @@ func (d *diagnosing) unaccused() Diagnosis {
 	case s.Unowned && d.closeWait(s) != nil:
 		out.Proof = "The peers have closed, the process has not."
 	case first.state == OneDump && out.Capture() != nil && out.Capture().Command != "":
-		out.Proof = "One dump cannot say what grows."
+		out.Proof = oneDumpIsNoGrowth
+		if now := d.condition(s); now != "" && d.r.replicas() == nil {
+			out.Proof = now + " " + oneDumpIsNoGrowth
+		}
 	}
 	return out
 }
@@ -560,6 +563,9 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 			} else if traced.Ended {
 				return &Action{Text: "What stays open tells more in a longer run:", Command: wording.TraceCommand + " -o open.strace COMMAND"}
 			}
+		}
+		if d.unreadable() {
+			return &Action{Captures: true, Text: "List the descriptors as root, and again some minutes later:", Command: "sudo lsof -nP > lsof.txt"}
 		}
 		if slices.ContainsFunc(d.snapshot(s, 0).Artifacts, func(a Artifact) bool { return a.Kind == crashFile }) {
 			return &Action{Captures: true, Text: takeNextRun, Command: d.collect(s, 0)}

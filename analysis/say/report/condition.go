@@ -1,0 +1,238 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
+	"leakdiff/analysis/read/family"
+	"leakdiff/analysis/say/wording"
+)
+
+// oneDumpIsNoGrowth is what a single dump leaves open.
+const oneDumpIsNoGrowth = "One dump cannot say what grows."
+
+// condition words in what state the process of a single dump is, "" where the dump does not show it. Of
+// several processes it names its own.
+func (d *diagnosing) condition(s *Series) string {
+	text := ""
+	switch kind, _ := d.leading(s); kind {
+	case analysis.KindThread:
+		text = s.threadsNow()
+	case analysis.KindGoroutine:
+		text = s.goroutinesNow()
+	case analysis.KindDescriptor:
+		text = s.connectionsNow()
+	}
+	if text != "" && len(d.r.Series) > 1 && !s.nameless() {
+		text = s.Named() + ": " + text
+	}
+	if d.unreadable() {
+		text = strings.TrimSpace(text + " Other processes were not readable: what they hold is not known.")
+	}
+	return text
+}
+
+// unreadable reports a listing that could not show some processes.
+func (d *diagnosing) unreadable() bool {
+	return slices.ContainsFunc(d.r.Problems, func(p analysis.Problem) bool { return p.Hint == "run lsof as root" })
+}
+
+// threadWork is what a thread of a JVM does at the moment of the dump.
+type threadWork int
+
+const (
+	threadIdle threadWork = iota
+	threadOnLock
+	threadReads
+	threadConnects
+	threadSleeps
+	threadWaits
+	threadRuns
+	threadWorks
+)
+
+// threadWords are in the order of threadWork.
+var threadWords = [threadWorks]string{"idle", "blocked on a lock", "in a socket read", "connecting", "sleeping", "in other waits", "running"}
+
+var (
+	// idleAt are the methods in which a thread waits for the next thing to do. Those below any other
+	// frame than of the JDK are how libraries do it.
+	idleAt = expression.Lazy(`(?:Queue|Deque|WorkQueue)\.(?:take|poll|takeFirst|pollFirst|takeLast|pollLast|takeTask)$|^java\.lang\.ref\.|^java\.util\.TimerThread\.mainLoop$|^java\.util\.concurrent\.ForkJoinPool\.awaitWork$|^java\.awt\.EventQueue\.getNextEvent$|` +
+		`^org\.quartz\.simpl\.SimpleThreadPool(?:\$WorkerThread\.run|\.getNextRunnable)$|^org\.apache\.tomcat\.util\.net\.JIoEndpoint\$Worker\.await$|^io\.netty\.util\.HashedWheelTimer\$Worker\.waitForNextTick$`)
+	// selectsAt are the frames of a wait for any of many sockets, or for a client.
+	selectsAt = expression.Lazy(`^sun\.nio\.ch\.\w*(?:Selector|EPoll|KQueue|WEPoll|PollArray)\w*[.$]|\.epollWait0?$|^(?:sun\.nio\.ch|java\.net)\..*[aA]ccept0?$`)
+	readsAt   = expression.Lazy(`^(?:sun\.nio\.ch|java\.net)\..*[rR]ead0?$`)
+	dialsAt   = expression.Lazy(`^(?:sun\.nio\.ch|java\.net)\..*[cC]onnect0?$`)
+	locksAt   = expression.Lazy(`^java\.util\.concurrent\.locks\..*\.(?:lock|lockInterruptibly|readLock|writeLock)$`)
+)
+
+// ofMachine reports threads of a JVM that run no code of the program.
+func (f *Family) ofMachine() bool {
+	if f.Kind != analysis.KindThread {
+		return false
+	}
+	return f.Attributes["sort"] == string(analysis.VMThread) || len(f.Frames) == 0 || strings.HasPrefix(f.Frames[len(f.Frames)-1], "java.lang.ref.") || f.Attributes["name"] == "Common-Cleaner"
+}
+
+// works is what the threads of a family do: their frames down to the first one outside the JDK decide.
+func (f *Family) works() threadWork {
+	if f.Attributes["state"] == "blocked" {
+		return threadOnLock
+	}
+	waits := f.Attributes["state"] == "waiting"
+	out := threadRuns
+	if waits {
+		out = threadWaits
+	}
+	for _, name := range f.Frames {
+		switch {
+		case selectsAt.MatchString(name), waits && idleAt.MatchString(name):
+			return threadIdle
+		case locksAt.MatchString(name):
+			return threadOnLock
+		case out != threadRuns && out != threadWaits: // what it does is known, and may still be a select
+		case readsAt.MatchString(name):
+			out = threadReads
+		case dialsAt.MatchString(name):
+			out = threadConnects
+		case strings.HasPrefix(name, "java.lang.Thread.sleep"):
+			out = threadSleeps
+		}
+		if !family.OfStandardLibrary(name) {
+			break
+		}
+	}
+	if waits && (out == threadWaits || out == threadSleeps) && f.getsTask() {
+		return threadIdle
+	}
+	return out
+}
+
+// getsTask reports workers of an executor between two tasks, whatever queue they wait at.
+func (f *Family) getsTask() bool {
+	for _, name := range f.Frames {
+		if name == "java.util.concurrent.ThreadPoolExecutor.getTask" {
+			return true
+		}
+	}
+	return false
+}
+
+// threadsNow words what the threads of a JVM do.
+//
+//	"34 threads of the program: 31 idle, 1 in a socket read, 2 running; none blocked on a lock, no deadlock; 28 of the JVM itself."
+func (s *Series) threadsNow() string {
+	var by [threadWorks]int
+	all, machine := 0, 0
+	for i := range s.Families {
+		f := &s.Families[i]
+		n := f.Counts.Last()
+		switch {
+		case f.Kind != analysis.KindThread || n == 0:
+		case f.Attributes["sort"] == "":
+			return "" // a number alone, or threads of no JVM
+		case f.ofMachine():
+			machine += n
+		default:
+			by[f.works()] += n
+			all += n
+		}
+	}
+	if all == 0 {
+		return ""
+	}
+	var words []string
+	for i, n := range by {
+		switch {
+		case n > 1 && n == all:
+			words = []string{"all " + threadWords[i]}
+		case n > 0:
+			words = append(words, wording.Number(int64(n))+" "+threadWords[i])
+		}
+	}
+	text := wording.Plural(all, "thread", "threads") + " of the program: " + strings.Join(words, ", ")
+	if by[threadOnLock] == 0 {
+		text += "; none blocked on a lock"
+	}
+	if s.Locks == nil || len(s.Locks.Cycles) == 0 {
+		text += ", no deadlock"
+	}
+	if machine > 0 {
+		text += fmt.Sprintf("; %s more of the JVM itself", wording.Number(int64(machine)))
+	}
+	return text + "."
+}
+
+// onLock are the states of goroutines that wait for a lock. Of releases before 1.20 a semaphore may be one.
+var onLock = []string{"sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock", "semacquire"}
+
+// goroutinesNow words the states of goroutines: "31 blocked in select, 12 waiting for IO, 1 running; none
+// waits for a lock."
+func (s *Series) goroutinesNow() string {
+	states := map[string]int{}
+	for i := range s.Families {
+		if f := &s.Families[i]; f.Kind == analysis.KindGoroutine {
+			for state, n := range f.States {
+				states[family.BareState(state)] += n
+			}
+		}
+	}
+	text := wording.States(states)
+	if text == "" {
+		return ""
+	}
+	locked := 0
+	for _, state := range onLock {
+		locked += states[state]
+	}
+	if locked == 0 {
+		text += "; none waits for a lock"
+	}
+	return text + "."
+}
+
+// connectionsNow words the TCP states of descriptors, "" where no socket has one: "123 TCP connections, all
+// ESTABLISHED, none in CLOSE_WAIT; 1 listens."
+func (s *Series) connectionsNow() string {
+	all, established, left, listen := 0, 0, 0, 0
+	for i := range s.Families {
+		f := &s.Families[i]
+		if f.Kind != analysis.KindDescriptor {
+			continue
+		}
+		n := f.Counts.Last()
+		switch f.Attributes["state"] {
+		case "":
+			continue
+		case "LISTEN":
+			listen += n
+			continue
+		case "ESTABLISHED":
+			established += n
+		case "CLOSE_WAIT":
+			left += n
+		}
+		all += n
+	}
+	if all+listen == 0 {
+		return ""
+	}
+	text := "no TCP connection"
+	if all > 0 {
+		text = wording.Plural(all, "TCP connection", "TCP connections") + ", " + wording.Number(int64(established)) + " ESTABLISHED"
+		if established == all && all > 1 {
+			text = wording.Plural(all, "TCP connection", "TCP connections") + ", all ESTABLISHED"
+		}
+		text += ", none in CLOSE_WAIT"
+		if left > 0 {
+			text = strings.TrimSuffix(text, "none in CLOSE_WAIT") + wording.Number(int64(left)) + " in CLOSE_WAIT"
+		}
+	}
+	if listen > 0 {
+		text += "; " + wording.Plural(listen, "listener", "listeners")
+	}
+	return text + "."
+}
