@@ -222,3 +222,27 @@ func (s *Series) StuckTraces() (out []*Trace) {
 	}
 	return out
 }
+
+// offEventThread is what ends a deadlock between the event thread of AWT and another one that is in Swing,
+// nil for any other: windows may be used by the event thread alone.
+func (c *LockCycle) offEventThread() *Action {
+	events := slices.ContainsFunc(c.Stacks, func(m MemberStack) bool { return strings.Contains(m.Who, "AWT-EventQueue-") })
+	for _, m := range c.Stacks {
+		at := slices.IndexFunc(m.Stack, func(f StackFrame) bool { return !family.OfStandardLibrary(f.Function) })
+		if !events || at < 1 || strings.Contains(m.Who, "AWT-EventQueue-") || !ofWindows(m.Stack[at-1].Function) {
+			continue
+		}
+		from := m.Stack[at].place()
+		if at+1 < len(m.Stack) && !family.OfStandardLibrary(m.Stack[at+1].Function) {
+			from += ", " + m.Stack[at+1].place()
+		}
+		call := ShortFunction(analysis.KindThread, m.Stack[at-1].Function)
+		return &Action{Text: "Call " + call + " by SwingUtilities.invokeLater or invokeAndWait: " + m.Who + " is not the event thread (" + from + ")."}
+	}
+	return nil
+}
+
+// ofWindows reports a function of Swing or AWT.
+func ofWindows(function string) bool {
+	return strings.HasPrefix(function, "javax.swing.") || strings.HasPrefix(function, "java.awt.")
+}

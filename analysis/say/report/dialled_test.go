@@ -140,13 +140,15 @@ func TestADeadlockWithinTheLibraryIsMendedWhereItIsCalled(t *testing.T) {
 		return text + "\tat java.lang.Thread.run(java.base@17.0.15/Thread.java:840)\n\n"
 	}
 	const a, b = "0x00000000ff0b0010", "0x00000000ff0b0020"
-	for first, want := range map[string]string{
-		"javax.swing.JTable.getRowCount": "The library takes these locks in two orders: do not call it from com.acme.Save.show while another thread is in it.",
-		"com.acme.Table.getRowCount":     "Take these locks in the same order in java.awt.Component.invalidate and com.acme.Table.getRowCount.",
+	for _, tt := range []struct{ first, other, want string }{
+		{"javax.swing.JTable.getRowCount", "pool-1", "The library takes these locks in two orders: do not call it from com.acme.Save.show while another thread is in it."},
+		{"javax.swing.JTable.getRowCount", "AWT-EventQueue-0", `Call JTable.getRowCount by SwingUtilities.invokeLater or invokeAndWait: thread "pool-0" is not the event thread (Save.java:80).`},
+		{"java.util.Vector.size", "AWT-EventQueue-0", "The library takes these locks in two orders: do not call it from com.acme.Save.show while another thread is in it."},
+		{"com.acme.Table.getRowCount", "AWT-EventQueue-0", "Take these locks in the same order in java.awt.Component.invalidate and com.acme.Table.getRowCount."},
 	} {
-		d := one(t, "threads.txt", head+thread("pool-0", 30, a, b, first, "com.acme.Save.show")+thread("AWT-EventQueue-0", 31, b, a, "java.awt.Component.invalidate", "java.awt.EventQueue.run")).Diagnosis
-		if d.State != "deadlock" || d.Next == nil || d.Next.Text != want {
-			t.Errorf("%s: %s %+v, want %q", first, d.Sentence, d.Next, want)
+		d := one(t, "threads.txt", head+thread("pool-0", 30, a, b, tt.first, "com.acme.Save.show")+thread(tt.other, 31, b, a, "java.awt.Component.invalidate", "java.awt.EventQueue.run")).Diagnosis
+		if d.State != "deadlock" || d.Next == nil || d.Next.Text != tt.want {
+			t.Errorf("%s: %s %+v, want %q", tt.first, d.Sentence, d.Next, tt.want)
 		}
 	}
 }

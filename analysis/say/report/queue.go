@@ -201,6 +201,9 @@ func (s *Series) untie() *Action {
 		return s.stuckLock().unlock()
 	}
 	cycle := &s.Locks.Cycles[0]
+	if action := cycle.offEventThread(); action != nil {
+		return action
+	}
 	if name := s.Locks.product(cycle); name != "" || s.Project != "" {
 		return &Action{Text: fmt.Sprintf("Restart it: a deadlock does not end by itself. Then update %s; if it comes back with the newest release, report it with these stacks.", cmp.Or(name, s.Process))}
 	}
