@@ -123,19 +123,8 @@ func (s *Series) Largest() (out []*Family) {
 			break
 		}
 	}
-	slices.SortStableFunc(out, func(x, y *Family) int { return cmp.Or(machineLast(x, y), cmp.Compare(y.Counts[0].N, x.Counts[0].N)) })
+	slices.SortStableFunc(out, func(x, y *Family) int { return largerFirst(x, y) })
 	return out
-}
-
-// machineLast orders the threads of a JVM itself after those of its program.
-func machineLast(a, b *Family) int {
-	switch {
-	case a.ofMachine() == b.ofMachine():
-		return 0
-	case a.ofMachine():
-		return 1
-	}
-	return -1
 }
 
 // sights adds up the objects of each type, whatever their shape, at most mostObjects types. A

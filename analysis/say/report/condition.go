@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,6 +122,24 @@ func (f *Family) getsTask() bool {
 	return false
 }
 
+// largerFirst orders the groups of a dump: those with most members first, of equal ones those that wait
+// for something that was begun, and the threads of a JVM itself last.
+func largerFirst(a, b *Family) int {
+	machine := func(f *Family) int {
+		if f.ofMachine() {
+			return 1
+		}
+		return 0
+	}
+	idle := func(f *Family) int {
+		if f.Kind == analysis.KindThread {
+			return [threadWorks]int{threadOnLock: 0, threadReads: 1, threadConnects: 1, threadRuns: 2, threadWaits: 3, threadSleeps: 4, threadIdle: 5}[f.works()]
+		}
+		return 0
+	}
+	return cmp.Or(machine(a)-machine(b), b.Counts.Last()-a.Counts.Last(), idle(a)-idle(b))
+}
+
 // threadsNow words what the threads of a JVM do.
 //
 //	"34 threads of the program: 31 idle, 1 in a socket read, 2 running; none blocked on a lock, no deadlock; 28 of the JVM itself."
@@ -154,11 +173,12 @@ func (s *Series) threadsNow() string {
 		}
 	}
 	text := wording.Plural(all, "thread", "threads") + " of the program: " + strings.Join(words, ", ")
-	if by[threadOnLock] == 0 {
-		text += "; none blocked on a lock"
-	}
-	if s.Locks == nil || len(s.Locks.Cycles) == 0 {
-		text += ", no deadlock"
+	switch {
+	case s.Locks != nil && len(s.Locks.Cycles) > 0:
+	case by[threadOnLock] == 0:
+		text += "; none blocked on a lock, no deadlock"
+	default: // its holder may wait for it in a way that no dump prints
+		text += "; no cycle of locks"
 	}
 	if machine > 0 {
 		text += fmt.Sprintf("; %s more of the JVM itself", wording.Number(int64(machine)))
@@ -235,4 +255,17 @@ func (s *Series) connectionsNow() string {
 		text += "; " + wording.Plural(listen, "listener", "listeners")
 	}
 	return text + "."
+}
+
+// topStack is where the largest group of a single dump stands that has a stack, nil without one.
+func (j *JudgedSeries) topStack(s *Series) *MemberStack {
+	if len(j.Snapshots) != 1 {
+		return nil
+	}
+	for _, f := range s.Largest() {
+		if l := j.LocatedStack(f.Fingerprint, 0); l != nil && len(l.Stack) > 0 {
+			return &MemberStack{Who: share(f.Kind, l.Of.Members, l.Of.Of), Stack: l.Stack}
+		}
+	}
+	return nil
 }

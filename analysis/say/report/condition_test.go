@@ -44,7 +44,7 @@ func TestTheStateOfASingleDump(t *testing.T) {
 		{"a queue further out than the code of a program says nothing", "2 threads of the program: all sleeping; none blocked on a lock, no deadlock.", (*Series).threadsNow, []Family{
 			jvmThreads(2, "waiting", "java.lang.Thread.sleep", "app.Job.pause", "app.JobQueue.take"),
 		}},
-		{"locks, reads and what runs are counted", "7 threads of the program: 3 blocked on a lock, 1 in a socket read, 1 connecting, 2 running, no deadlock.", (*Series).threadsNow, []Family{
+		{"locks, reads and what runs are counted", "7 threads of the program: 3 blocked on a lock, 1 in a socket read, 1 connecting, 2 running; no cycle of locks.", (*Series).threadsNow, []Family{
 			jvmThreads(2, "blocked", "app.Bank.transfer"),
 			jvmThreads(1, "waiting", park, "java.util.concurrent.locks.ReentrantLock.lock", "app.Bank.audit"),
 			jvmThreads(1, "running", "java.net.SocketInputStream.socketRead0", "java.net.SocketInputStream.read", "app.Client.ask"),
@@ -68,12 +68,14 @@ func TestTheStateOfASingleDump(t *testing.T) {
 }
 
 func TestTheThreadsOfTheProgramComeFirst(t *testing.T) {
-	s := Series{Families: []Family{jvmThreads(13, ""), jvmThreads(2, "running", "app.Sum.add"), jvmThreads(4, "waiting", "app.Job.run")}}
+	s := Series{Families: []Family{jvmThreads(13, ""), jvmThreads(2, "running", "app.Sum.add"), jvmThreads(4, "waiting", "app.Job.run"), jvmThreads(2, "blocked", "app.Bank.audit")}}
 	var got []int
+	var states []string
 	for _, f := range s.Largest() {
 		got = append(got, f.Counts[0].N)
+		states = append(states, f.Attributes["state"])
 	}
-	if want := []int{4, 2, 13}; !slices.Equal(got, want) {
-		t.Errorf("groups of %v threads, want %v", got, want)
+	if want := []int{4, 2, 2, 13}; !slices.Equal(got, want) || states[1] != "blocked" {
+		t.Errorf("groups of %v threads in %q, want %v and the blocked ones before equal ones", got, states, want)
 	}
 }

@@ -84,6 +84,7 @@ func (j *JudgedSeries) contract() Series {
 	s.Signals, s.Gauges, s.Pools, s.Logged, s.Packages = j.signals(), j.gauges(), j.workPools(), j.logFacts(), j.versionsListed()
 	s.PoolWait, s.Transactions = j.poolWait(s.Families), j.transactions(s.Families)
 	s.Project, s.Alike = projectOf(j.catalogue, j.Snapshots), j.alike()
+	s.Top = j.topStack(&s)
 	s.Thresholds = j.thresholds(s.Findings)
 	s.Healthy = j.healthy()
 	grown := slices.ContainsFunc(s.Findings, func(f Finding) bool { return f.Key != nil })

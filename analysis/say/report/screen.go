@@ -65,7 +65,9 @@ func screenOf(r *Report, t Terminal) [][]string {
 	blocks := [][]string{{s.head()}, s.painted(bold, wrapped(s.Sentence, columns, 3))}
 	var figures, chain, stack, versions []string
 	if s.lead == nil {
-		figures, stack = s.inventory(), s.stuck()
+		if figures, stack = s.inventory(), s.stuck(); len(stack) == 0 {
+			stack = s.top(mostScreenFrames)
+		}
 	} else {
 		figures, chain = s.figures(), s.links()
 		stack = s.stack(mostScreenFrames)
@@ -81,8 +83,13 @@ func screenOf(r *Report, t Terminal) [][]string {
 		}
 		return n - 1
 	}
-	if over := lines() - mostLines; over > 0 && s.lead != nil && len(stack) > 0 && s.State != string(Deadlock) {
-		stack = s.stack(max(fewestScreenFrames, mostScreenFrames-over))
+	if over := lines() - mostLines; over > 0 && len(stack) > 0 && s.State != string(Deadlock) {
+		switch most := max(fewestScreenFrames, mostScreenFrames-over); {
+		case s.lead != nil:
+			stack = s.stack(most)
+		case State(s.State) == OneDump:
+			stack = s.top(most)
+		}
 	}
 	var list []string
 	if len(r.Series) > 0 {

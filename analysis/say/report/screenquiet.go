@@ -105,7 +105,7 @@ func (s *screen) kinds(x *Series) []string {
 func (s *screen) largest(x *Series, most int) []string {
 	kind, totals := s.leading(x)
 	all := slices.DeleteFunc(sortedByCount(x.Families), func(f Family) bool { return f.Kind != kind || f.Counts.Last() == 0 || analysis.IsWhole(f.Attributes) })
-	slices.SortStableFunc(all, func(a, b Family) int { return machineLast(&a, &b) })
+	slices.SortStableFunc(all, func(a, b Family) int { return largerFirst(&a, &b) })
 	label, wide := "groups", 0
 	var out []string
 	shown := all[:min(len(all), most)]
@@ -149,17 +149,36 @@ func (s *screen) stuck() (out []string) {
 		what = "failed"
 	}
 	for _, x := range first.stuck() {
-		picked := pickFrames(x.Stack, mostScreenFrames-1)
-		caption := "where " + wording.Printable(x.Who) + " " + what
-		if rest := len(x.Stack) - len(picked); rest > 0 {
-			caption += fmt.Sprintf(", %d of %d frames", len(picked), len(x.Stack))
-		}
-		out = append(out, s.paint(dim, caption))
-		for _, at := range picked {
-			out = append(out, s.frame(&x.Stack[at]))
-		}
+		out = append(out, s.stands("where "+wording.Printable(x.Who)+" "+what, x.Stack, mostScreenFrames-1)...)
 	}
 	return out
+}
+
+// stands is a stack below its caption, in at most so many frames.
+func (s *screen) stands(caption string, stack []StackFrame, most int) []string {
+	picked := pickFrames(stack, most)
+	if rest := len(stack) - len(picked); rest > 0 {
+		caption += fmt.Sprintf(", %d of %d frames", len(picked), len(stack))
+	}
+	out := []string{s.paint(dim, caption)}
+	for _, at := range picked {
+		out = append(out, s.frame(&stack[at]))
+	}
+	return out
+}
+
+// top is the stack of the largest group of a single dump.
+func (s *screen) top(most int) []string {
+	order := s.r.seriesInOrder()
+	if State(s.State) != OneDump || len(order) == 0 || s.r.Series[order[0]].Top == nil {
+		return nil
+	}
+	x := s.r.Series[order[0]].Top
+	stand := " of the first group stand"
+	if strings.HasPrefix(x.Who, "the ") {
+		stand += "s"
+	}
+	return s.stands("where "+x.Who+stand, x.Stack, most)
 }
 
 // objects are the things with most goroutines of one dump.

@@ -42,15 +42,7 @@ func (s *screen) stack(most int) []string {
 			}
 		}
 	}
-	picked := pickFrames(frames, most)
-	if rest := len(frames) - len(picked); rest > 0 {
-		caption += fmt.Sprintf(", %d of %d frames", len(picked), len(frames))
-	}
-	out := []string{s.paint(dim, caption)}
-	for _, i := range picked {
-		out = append(out, s.frame(&frames[i]))
-	}
-	return out
+	return s.stands(caption, frames, most)
 }
 
 // ShortStack returns at most so many frames of a stack, those that say most, in the order of the
