@@ -384,7 +384,7 @@ func (m *caseMaker) largest(a *Answer) {
 			all = append(all, group{s, i, f, f.Counts[0].N})
 		}
 	}
-	slices.SortStableFunc(all, func(x, y group) int { return cmp.Compare(y.n, x.n) })
+	slices.SortStableFunc(all, func(x, y group) int { return report.LargerFirst(x.f, y.f) })
 	for _, g := range all[:min(len(all), answerGroups)] {
 		row := AnswerGroup{Count: wording.Number(int64(g.n)), Name: m.name(g.s, g.f)}
 		if len(m.in.Report.Series) > 1 {

@@ -92,6 +92,8 @@ func (f *Family) works() threadWork {
 		switch {
 		case selectsAt.MatchString(name), waits && idleAt.MatchString(name):
 			return threadIdle
+		case locksAt.MatchString(name) && f.getsTask(): // the lock of the queue
+			return threadIdle
 		case locksAt.MatchString(name):
 			return threadOnLock
 		case out != threadRuns && out != threadWaits: // what it does is known, and may still be a select
@@ -114,17 +116,12 @@ func (f *Family) works() threadWork {
 
 // getsTask reports workers of an executor between two tasks, whatever queue they wait at.
 func (f *Family) getsTask() bool {
-	for _, name := range f.Frames {
-		if name == "java.util.concurrent.ThreadPoolExecutor.getTask" {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.Frames, "java.util.concurrent.ThreadPoolExecutor.getTask")
 }
 
-// largerFirst orders the groups of a dump: those with most members first, of equal ones those that wait
+// LargerFirst orders the groups of a dump: those with most members first, of equal ones those that wait
 // for something that was begun, and the threads of a JVM itself last.
-func largerFirst(a, b *Family) int {
+func LargerFirst(a, b *Family) int {
 	machine := func(f *Family) int {
 		if f.ofMachine() {
 			return 1

@@ -28,10 +28,11 @@ func TestTheStateOfASingleDump(t *testing.T) {
 		says       func(*Series) string
 		families   []Family
 	}{
-		{"workers that wait for a task are idle, on every release of the JDK", "20 threads of the program: all idle; none blocked on a lock, no deadlock.", (*Series).threadsNow, []Family{
+		{"workers that wait for a task are idle, on every release of the JDK", "21 threads of the program: all idle; none blocked on a lock, no deadlock.", (*Series).threadsNow, []Family{
 			jvmThreads(4, "waiting", pool("java.util.concurrent.locks.LockSupport.parkNanos", "java.util.concurrent.LinkedTransferQueue$DualNode.await", "java.util.concurrent.SynchronousQueue$Transferer.xferLifo", "java.util.concurrent.SynchronousQueue.xfer", "java.util.concurrent.SynchronousQueue.poll")...),
 			jvmThreads(6, "waiting", pool("java.util.concurrent.SynchronousQueue$TransferStack.awaitFulfill", "java.util.concurrent.SynchronousQueue.poll")...),
 			jvmThreads(10, "waiting", pool("java.util.concurrent.LinkedBlockingQueue.take", "org.apache.tomcat.util.threads.TaskQueue.take")...),
+			jvmThreads(1, "waiting", pool("java.util.concurrent.locks.ReentrantLock.lockInterruptibly", "java.util.concurrent.LinkedBlockingQueue.poll")...),
 		}},
 		{"selectors and acceptors wait for work although they are runnable", "2 threads of the program: all idle; none blocked on a lock, no deadlock; 13 more of the JVM itself.", (*Series).threadsNow, []Family{
 			jvmThreads(1, "running", "sun.nio.ch.EPoll.wait", "sun.nio.ch.EPollSelectorImpl.doSelect", "io.netty.channel.nio.NioIoHandler.select"),

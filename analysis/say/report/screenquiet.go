@@ -105,7 +105,7 @@ func (s *screen) kinds(x *Series) []string {
 func (s *screen) largest(x *Series, most int) []string {
 	kind, totals := s.leading(x)
 	all := slices.DeleteFunc(sortedByCount(x.Families), func(f Family) bool { return f.Kind != kind || f.Counts.Last() == 0 || analysis.IsWhole(f.Attributes) })
-	slices.SortStableFunc(all, func(a, b Family) int { return largerFirst(&a, &b) })
+	slices.SortStableFunc(all, func(a, b Family) int { return LargerFirst(&a, &b) })
 	label, wide := "groups", 0
 	var out []string
 	shown := all[:min(len(all), most)]
