@@ -1,5 +1,7 @@
 package report
 
+import "strings"
+
 // Fact is one thing that an answer says below its sentence. Command is for a shell, URL for a
 // browser.
 type Fact struct {
@@ -10,6 +12,7 @@ type Fact struct {
 // The names of facts, as texts print them.
 const (
 	proofFact   = "Proof"
+	stateFact   = "State"
 	sinceFact   = "Since"
 	untilFact   = "Until"
 	paceFact    = "Pace"
@@ -35,7 +38,11 @@ func (r *Report) Facts() []Fact {
 			out = append(out, Fact{Name: name, Text: text})
 		}
 	}
-	add(proofFact, d.Proof)
+	if strings.HasSuffix(d.Proof, oneDumpIsNoGrowth) {
+		add(stateFact, d.Proof)
+	} else {
+		add(proofFact, d.Proof)
+	}
 	add(sinceFact, d.Since)
 	add(untilFact, d.Until)
 	add(paceFact, d.Rate)

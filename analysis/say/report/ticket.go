@@ -248,7 +248,7 @@ func (t Ticket) written(address string, m markup) string {
 	for _, f := range facts {
 		text := fmt.Sprintf(m.item, f.Name, m.text(f.Text))
 		if f.Command != "" {
-			text += fmt.Sprintf(m.command, m.code(f.Command))
+			text = strings.TrimSuffix(text, ":") + fmt.Sprintf(m.command, m.code(f.Command))
 		}
 		if f.URL != "" {
 			text += fmt.Sprintf(m.url, f.URL)
