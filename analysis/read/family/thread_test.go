@@ -288,6 +288,7 @@ func TestThreadTitlesTell(t *testing.T) {
 		{&analysis.Thread{Name: "C2 CompilerThread0", Sort: analysis.VMThread, State: "RUNNABLE", Carrying: -1}, "C1 or C2 CompilerThreadN"},
 		{javaThread("G1 Conc", "RUNNABLE", "a.B.run"), "GN Conc · B.run"},
 		{javaThread("JPS thread pool", "TIMED_WAITING", "jdk.internal.misc.Unsafe.park", "java.util.concurrent.locks.LockSupport.parkNanos", "java.util.concurrent.LinkedTransferQueue$DualNode.await", "java.util.concurrent.SynchronousQueue$Transferer.xferLifo", "java.util.concurrent.SynchronousQueue.xfer", "java.util.concurrent.SynchronousQueue.poll"), "JPS thread pool · SynchronousQueue.poll"},
+		{javaThread("pool-1-thread-2", "TIMED_WAITING", "sun.misc.Unsafe.park", "java.util.concurrent.locks.LockSupport.parkNanos", "java.util.concurrent.SynchronousQueue$TransferStack.awaitFulfill", "java.util.concurrent.SynchronousQueue$TransferStack.transfer", "java.util.concurrent.SynchronousQueue.poll"), "pool-N-thread-N · SynchronousQueue.poll"},
 	} {
 		if got := family.OfThread(test.thread).Title; got != test.want {
 			t.Errorf("title %q, want %q", got, test.want)

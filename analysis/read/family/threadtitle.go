@@ -74,6 +74,7 @@ func waitMachinery(loose string) bool {
 	}
 	switch classOf(loose) {
 	case "java.lang.Object", "java.lang.Thread", "java.lang.VirtualThread",
+		"java.util.concurrent.SynchronousQueue$TransferStack", "java.util.concurrent.SynchronousQueue$TransferQueue",
 		"java.util.concurrent.LinkedTransferQueue$DualNode", "java.util.concurrent.SynchronousQueue$Transferer": // since JDK 22
 		return true
 	}
