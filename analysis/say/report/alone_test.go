@@ -276,3 +276,27 @@ func TestConnectionsThatSeveralPeersHaveClosedAreToldTogether(t *testing.T) {
 		}
 	}
 }
+
+func TestAListingThatCouldNotReadProcessesOfOthersIsTakenAsRoot(t *testing.T) {
+	const head = "COMMAND     PID   TID           USER   FD      TYPE             DEVICE  SIZE/OFF       NODE NAME\n"
+	const refused = "systemd       1                 root NOFD                                               /proc/1/fd (opendir: Permission denied)\n"
+	files := func(n int) (out string) {
+		for i := range n {
+			out += fmt.Sprintf("app         900                 dev   %3du      REG                8,1        10       %4d /srv/data/%d.csv\n", i+3, 7000+i, i)
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name, text, do string
+		told           bool
+	}{
+		{"what is seen is little", head + refused + files(5), "List the descriptors as root, and again some minutes later:", true},
+		{"a process of the reader holds much", head + refused + files(80), "Take five captures over two minutes:", true},
+		{"all were readable", head + files(5), "Take five captures over two minutes:", false},
+	} {
+		d := one(t, "lsof.txt", tt.text).Diagnosis
+		if d.Next == nil || d.Next.Text != tt.do || strings.Contains(d.Proof, "Other processes were not readable") != tt.told {
+			t.Errorf("%s: %s %s %+v", tt.name, d.Sentence, d.Proof, d.Next)
+		}
+	}
+}

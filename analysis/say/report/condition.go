@@ -41,6 +41,15 @@ func (d *diagnosing) unreadable() bool {
 	return slices.ContainsFunc(d.r.Problems, func(p analysis.Problem) bool { return p.Hint == "run lsof as root" })
 }
 
+// listAsRoot asks for a listing of all processes where the largest one that could be read holds little,
+// nil otherwise.
+func (d *diagnosing) listAsRoot(s *Series) *Action {
+	if _, totals := d.leading(s); !d.unreadable() || totals.Highest() >= fewestAlike {
+		return nil
+	}
+	return &Action{Captures: true, Text: "List the descriptors as root, and again some minutes later:", Command: "sudo lsof -nP > lsof.txt"}
+}
+
 // threadWork is what a thread of a JVM does at the moment of the dump.
 type threadWork int
 
@@ -62,7 +71,7 @@ var (
 	// idleAt are the methods in which a thread waits for the next thing to do. Those below any other
 	// frame than of the JDK are how libraries do it.
 	idleAt = expression.Lazy(`(?:Queue|Deque|WorkQueue)\.(?:take|poll|takeFirst|pollFirst|takeLast|pollLast|takeTask)$|^java\.lang\.ref\.|^java\.util\.TimerThread\.mainLoop$|^java\.util\.concurrent\.ForkJoinPool\.awaitWork$|^java\.awt\.EventQueue\.getNextEvent$|` +
-		`^org\.quartz\.simpl\.SimpleThreadPool(?:\$WorkerThread\.run|\.getNextRunnable)$|^org\.apache\.tomcat\.util\.net\.JIoEndpoint\$Worker\.await$|^io\.netty\.util\.HashedWheelTimer\$Worker\.waitForNextTick$`)
+		`^org\.quartz\.simpl\.SimpleThreadPool(?:\$WorkerThread\.run|\.getNextRunnable)$|^org\.apache\.tomcat\.util\.net\.JIoEndpoint\$Worker\.await$|^io\.netty\.util\.HashedWheelTimer\$Worker\.waitForNextTick$|^kotlinx\.coroutines\.scheduling\.CoroutineScheduler\$Worker\.park$`)
 	// selectsAt are the frames of a wait for any of many sockets, or for a client.
 	selectsAt = expression.Lazy(`^sun\.nio\.ch\.\w*(?:Selector|EPoll|KQueue|WEPoll|PollArray)\w*[.$]|\.epollWait0?$|^(?:sun\.nio\.ch|java\.net)\..*[aA]ccept0?$`)
 	readsAt   = expression.Lazy(`^(?:sun\.nio\.ch|java\.net)\..*[rR]ead0?$`)

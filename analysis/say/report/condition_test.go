@@ -68,6 +68,17 @@ func TestTheStateOfASingleDump(t *testing.T) {
 	}
 }
 
+func TestTheLsofThatWroteAListingLeadsNoCase(t *testing.T) {
+	capture := func(name string, descriptors int) analysis.Snapshot {
+		x := analysis.Snapshot{ID: name, Totals: analysis.Totals{Descriptors: &descriptors}}
+		x.Process.Name.Value = name
+		return x
+	}
+	if first := Group([]analysis.Snapshot{capture("lsof", 7), capture("bash", 4)})[0].Snapshots[0].ID; first != "bash" {
+		t.Errorf("%s leads", first)
+	}
+}
+
 func TestTheThreadsOfTheProgramComeFirst(t *testing.T) {
 	s := Series{Families: []Family{jvmThreads(13, ""), jvmThreads(2, "running", "app.Sum.add"), jvmThreads(4, "waiting", "app.Job.run"), jvmThreads(2, "blocked", "app.Bank.audit")}}
 	var got []int

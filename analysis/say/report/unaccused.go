@@ -564,8 +564,8 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 				return &Action{Text: "What stays open tells more in a longer run:", Command: wording.TraceCommand + " -o open.strace COMMAND"}
 			}
 		}
-		if d.unreadable() {
-			return &Action{Captures: true, Text: "List the descriptors as root, and again some minutes later:", Command: "sudo lsof -nP > lsof.txt"}
+		if action := d.listAsRoot(s); action != nil {
+			return action
 		}
 		if slices.ContainsFunc(d.snapshot(s, 0).Artifacts, func(a Artifact) bool { return a.Kind == crashFile }) {
 			return &Action{Captures: true, Text: takeNextRun, Command: d.collect(s, 0)}
