@@ -123,7 +123,7 @@ func (s *Series) Largest() (out []*Family) {
 			break
 		}
 	}
-	slices.SortStableFunc(out, func(x, y *Family) int { return LargerFirst(x, y) })
+	slices.SortStableFunc(out, LargerFirst)
 	return out
 }
 
