@@ -19,11 +19,11 @@ const oneDumpIsNoGrowth = "One dump cannot say what grows."
 // several processes it names its own.
 func (d *diagnosing) condition(s *Series) string {
 	text := ""
-	switch kind, _ := d.leading(s); kind {
+	switch kind, totals := d.leading(s); kind {
 	case analysis.KindThread:
 		text = s.threadsNow()
 	case analysis.KindGoroutine:
-		text = s.goroutinesNow()
+		text = s.goroutinesNow(totals.Last())
 	case analysis.KindDescriptor:
 		text = s.connectionsNow()
 	}
@@ -196,19 +196,23 @@ func (s *Series) threadsNow() string {
 var onLock = []string{"sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock", "semacquire"}
 
 // goroutinesNow words the states of goroutines: "31 blocked in select, 12 waiting for IO, 1 running; none
-// waits for a lock."
-func (s *Series) goroutinesNow() string {
-	states := map[string]int{}
+// waits for a lock." The one that wrote the dump is in no family, but runs.
+func (s *Series) goroutinesNow(total int) string {
+	states, told := map[string]int{}, 0
 	for i := range s.Families {
 		if f := &s.Families[i]; f.Kind == analysis.KindGoroutine {
 			for state, n := range f.States {
 				states[family.BareState(state)] += n
+				told += n
 			}
 		}
 	}
 	text := wording.States(states)
 	if text == "" {
 		return ""
+	}
+	if told < total {
+		text = strings.TrimSuffix(text, ", none runnable")
 	}
 	locked := 0
 	for _, state := range onLock {

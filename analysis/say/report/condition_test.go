@@ -23,6 +23,7 @@ func TestTheStateOfASingleDump(t *testing.T) {
 	connections := func(n int, state string) Family {
 		return Family{Kind: analysis.KindDescriptor, Counts: analysis.CountsOf(n), Attributes: map[string]string{"state": state}}
 	}
+	goroutines := func(s *Series) string { return s.goroutinesNow(2) }
 	for _, c := range []struct {
 		name, want string
 		says       func(*Series) string
@@ -53,11 +54,12 @@ func TestTheStateOfASingleDump(t *testing.T) {
 			jvmThreads(2, "running", "app.Sum.add"),
 		}},
 		{"a number of threads alone shows no state", "", (*Series).threadsNow, []Family{{Kind: analysis.KindThread, Counts: analysis.CountsOf(9)}}},
-		{"goroutines are told by their states", "3 blocked in select, 1 running; none waits for a lock.", (*Series).goroutinesNow, []Family{
+		{"goroutines are told by their states", "3 blocked in select, 1 running; none waits for a lock.", goroutines, []Family{
 			{Kind: analysis.KindGoroutine, States: map[string]int{"select": 2}}, {Kind: analysis.KindGoroutine, States: map[string]int{"select (leaked)": 1, "running": 1}},
 		}},
-		{"a goroutine that waits for a mutex is told", "2 waiting for a mutex, none runnable.", (*Series).goroutinesNow, []Family{{Kind: analysis.KindGoroutine, States: map[string]int{"sync.Mutex.Lock": 2}}}},
-		{"a profile has no states", "", (*Series).goroutinesNow, []Family{{Kind: analysis.KindGoroutine}}},
+		{"a goroutine that waits for a mutex is told", "2 waiting for a mutex, none runnable.", goroutines, []Family{{Kind: analysis.KindGoroutine, States: map[string]int{"sync.Mutex.Lock": 2}}}},
+		{"the goroutine that wrote the dump runs", "1 blocked in select; none waits for a lock.", goroutines, []Family{{Kind: analysis.KindGoroutine, States: map[string]int{"select": 1}}}},
+		{"a profile has no states", "", goroutines, []Family{{Kind: analysis.KindGoroutine}}},
 		{"connections are told by their states", "123 TCP connections, all ESTABLISHED, none in CLOSE_WAIT; 1 listener.", (*Series).connectionsNow, []Family{connections(64, "ESTABLISHED"), connections(59, "ESTABLISHED"), connections(1, "LISTEN"), connections(14, "")}},
 		{"connections in CLOSE_WAIT are told", "5 TCP connections, 3 ESTABLISHED, 2 in CLOSE_WAIT.", (*Series).connectionsNow, []Family{connections(3, "ESTABLISHED"), connections(2, "CLOSE_WAIT")}},
 		{"files have no state", "", (*Series).connectionsNow, []Family{connections(14, "")}},
