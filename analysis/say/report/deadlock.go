@@ -160,7 +160,7 @@ func untimed(frames []StackFrame) bool {
 }
 
 // holderStack is the stack and the family of the member with the id of a holder. Dumps without ids of threads
-// show it by its first frame, if no other stack has that.
+// show it by its name, or by its first frame if no other stack has that.
 func holderStack(s *analysis.Snapshot, kind analysis.Kind, h *wait.Holding) (*analysis.Stack, *analysis.Family) {
 	var found []*analysis.Stack
 	var of *analysis.Family
@@ -175,6 +175,9 @@ func holderStack(s *analysis.Snapshot, kind analysis.Kind, h *wait.Holding) (*an
 				continue
 			}
 			of = g.Family
+			if g.Count == 1 && h.Name != "" && of.Attributes["name"] == h.Name {
+				return stack, of
+			}
 			if found = append(found, stack); h.ID <= 0 || !g.Members.Identified() {
 				continue
 			}

@@ -166,7 +166,7 @@ func (j *JudgedSeries) waitsBefore(i int) iter.Seq[*wait.Graph] {
 	}
 }
 
-// worth chooses the locks that matter: several wait, or one for a minute or while its holder is
+// worth chooses the locks that matter: several wait, or one for a minute or while its holder waits for I/O or is
 // stuck, or it is part of a deadlock or of a chain behind one of these.
 func worth(g *wait.Graph) []bool {
 	listed := make([]bool, len(g.Locks))
@@ -184,7 +184,7 @@ func worth(g *wait.Graph) []bool {
 	}
 	for k := range g.Locks {
 		n := &g.Locks[k]
-		stuck := slices.ContainsFunc(n.Holders, func(h wait.Holding) bool { return h.Once || h.Only || h.Behind })
+		stuck := slices.ContainsFunc(n.Holders, func(h wait.Holding) bool { return h.Once || h.Only || h.Behind || h.For == wait.ForIO && h.Certainty == wait.Proven })
 		if n.Waiters >= 2 || n.Oldest >= 1 || stuck {
 			list(k)
 		}
