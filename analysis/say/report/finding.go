@@ -328,7 +328,7 @@ func (j *JudgedSeries) facts() []Finding {
 				i, at[f.Key] = len(out), len(out)
 				out, seen = append(out, Finding{}), append(seen, nil)
 			}
-			out[i] = Finding{Kind: FactFinding, Title: f.Title, Text: f.Text, Families: []string{}, Classes: j.stated(f.Key)}
+			out[i] = Finding{Kind: FactFinding, Title: f.Title, Text: f.Text, Stated: f.Key, Threads: f.Threads, Families: []string{}, Classes: j.stated(f.Key)}
 			seen[i] = append(seen[i], s.Label)
 		}
 	}

@@ -184,7 +184,9 @@ func worth(g *wait.Graph) []bool {
 	}
 	for k := range g.Locks {
 		n := &g.Locks[k]
-		stuck := slices.ContainsFunc(n.Holders, func(h wait.Holding) bool { return h.Once || h.Only || h.Behind || h.For == wait.ForIO && h.Certainty == wait.Proven })
+		stuck := slices.ContainsFunc(n.Holders, func(h wait.Holding) bool {
+			return h.Once || h.Only || h.Behind || h.For == wait.ForIO && h.Certainty == wait.Proven
+		})
 		if n.Waiters >= 2 || n.Oldest >= 1 || stuck {
 			list(k)
 		}

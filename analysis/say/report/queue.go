@@ -325,7 +325,7 @@ func (f *Finding) tellsOf(l *Locks) bool {
 	if l == nil || len(l.Cycles) == 0 || f.Kind != FactFinding {
 		return l != nil && len(l.Cycles) > 0 && f.Kind == HolderFinding
 	}
-	return strings.HasPrefix(f.Title, "Deadlock of ") && !slices.ContainsFunc(l.holders(&l.Cycles[0]), func(h *LockHolder) bool { return !strings.Contains(f.Title, h.Name) })
+	return strings.HasPrefix(f.Stated, "deadlock ") && !slices.ContainsFunc(l.holders(&l.Cycles[0]), func(h *LockHolder) bool { return !slices.Contains(f.Threads, h.Name) })
 }
 
 // tellsQueue reports a fact about a lock of which the answer or the rows of locks tell.
@@ -342,7 +342,7 @@ func (s *screen) tellsQueue(series int, f *Finding) bool {
 		}
 	}
 	return slices.ContainsFunc(told, func(l Lock) bool {
-		return strings.HasPrefix(f.Title, fmt.Sprintf("%d threads wait for one lock", l.Waiters))
+		return f.Stated == "contended "+l.Class && len(f.Threads) > 0 && slices.Contains(l.Waiting, f.Threads[0])
 	})
 }
 

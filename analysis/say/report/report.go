@@ -403,6 +403,9 @@ type Finding struct {
 	Title   string           `json:"title"`
 	Text    string           `json:"text"`
 	Next    string           `json:"next,omitempty"`
+	// Stated is the key of the statement of a dump that a fact repeats, Threads are those that it is about.
+	Stated  string   `json:"stated,omitempty"`
+	Threads []string `json:"threads,omitempty"`
 	// OfCode reports that Next changes the code of the program, or stands for what would where that is
 	// not the reader's.
 	OfCode bool `json:"of_code,omitempty"`
