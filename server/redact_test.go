@@ -286,7 +286,7 @@ func TestNamesOfUploadedFilesAreNotShared(t *testing.T) {
 		{"wombat.txt", "wombat", "wombat", "file-1"},
 		{"t0.txt", "carl", "carl", "t0"},
 		{"before.txt", "carl", "carl", "before"},
-		{"goroutines-2.txt", "carl", "carl", "2"},
+		{"goroutines-2.txt", "carl", "carl", "capture 2"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dump := func(n int) []byte {

@@ -119,7 +119,7 @@ func TestFilesBecomeSnapshots(t *testing.T) {
 			"t0/prober/goroutine.txt": dump(5), "t1/prober/goroutine.txt": dump(5, 6), "t10/prober/goroutine.txt": dump(5, 6, 7), "t2/prober/goroutine.txt": dump(5, 6, 8),
 		}, []string{"prober t0 2g", "prober t1 3g", "prober t2 4g", "prober t10 4g"}},
 		{"loose files told apart by their numbers", map[string]string{"dump-2.txt": dump(5, 6), "dump-1.txt": dump(5), "dump-10.txt": dump(5, 6, 7)},
-			[]string{"prober #1 2g", "prober #2 3g", "prober #10 4g"}},
+			[]string{"prober capture 1 2g", "prober capture 2 3g", "prober capture 10 4g"}},
 		{"before comes before after", map[string]string{"after.txt": dump(5, 6), "before.txt": dump(5)},
 			[]string{"prober before 2g", "prober after 3g"}},
 		{"one instant in several forms is one snapshot", map[string]string{
@@ -150,7 +150,7 @@ func TestFilesBecomeSnapshots(t *testing.T) {
 		}, []string{"containerd #1 2d", "prometheu #1 1d"}},
 		{"two directories with captures of the same moments are two hosts", map[string]string{
 			"node-a/dump-1.txt": dump(5), "node-a/dump-2.txt": dump(5, 6), "node-b/dump-1.txt": dump(7), "node-b/dump-2.txt": dump(7, 8, 9),
-		}, []string{"node-a/prober #1 2g", "node-a/prober #2 3g", "node-b/prober #1 2g", "node-b/prober #2 4g"}},
+		}, []string{"node-a/prober capture 1 2g", "node-a/prober capture 2 3g", "node-b/prober capture 1 2g", "node-b/prober capture 2 4g"}},
 		{"nodes of one round are hosts", map[string]string{"t0/node-a/prober/goroutine.txt": dump(5), "t0/node-b/prober/goroutine.txt": dump(5, 6)},
 			[]string{"node-a/prober t0 2g", "node-b/prober t0 3g"}},
 		{"two directories one after the other are one series", map[string]string{"monday/dump.txt": dump(5), "tuesday/dump.txt": dump(5, 6)},

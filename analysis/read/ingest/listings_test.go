@@ -55,7 +55,7 @@ func TestAListingBesideTheDirectoryOfItsProcessIsOfItsCapture(t *testing.T) {
 	}{
 		"the only one of its pid": {map[string]string{"t0/lsof.txt": fmt.Sprintf(row, 9), "t0/4711/fdinfo/3": fmt.Sprintf(info, 9), "t1/lsof.txt": fmt.Sprintf(row, 9), "t1/4711/fdinfo/3": fmt.Sprintf(info, 9)}, "t0 t1"},
 		"of another pid":          {map[string]string{"t0/lsof.txt": fmt.Sprintf(row, 9), "t0/4712/fdinfo/3": fmt.Sprintf(info, 9)}, "t0 t0"},
-		"one of several":          {map[string]string{"lsof-1.txt": fmt.Sprintf(row, 9), "lsof-2.txt": fmt.Sprintf(row, 8), "t0/4711/fdinfo/3": fmt.Sprintf(info, 9)}, "#1 #2 t0"},
+		"one of several":          {map[string]string{"lsof-1.txt": fmt.Sprintf(row, 9), "lsof-2.txt": fmt.Sprintf(row, 8), "t0/4711/fdinfo/3": fmt.Sprintf(info, 9)}, "capture 1 capture 2 t0"},
 	} {
 		var got []string
 		for _, s := range run(t, tt.files).Snapshots {

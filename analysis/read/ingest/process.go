@@ -30,7 +30,7 @@ func (b *builder) identify() {
 		label = strings.TrimSpace(label + " #" + strconv.Itoa(b.g.ordinal+1))
 	}
 	if len(label) <= mostOrdinalDigits && strings.Trim(label, "0123456789") == "" && label != "" {
-		label = "#" + label // a bare number within a sentence reads as a figure
+		label = "capture " + label // a bare number within a sentence reads as a figure
 	}
 	b.s.Label = label
 	p := &b.s.Process

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"path"
 	"regexp/syntax"
 	"slices"
@@ -211,6 +212,9 @@ func place(p *part) {
 	if p.placing.captured && p.sharesCapture() {
 		p.dir = p.placing.capture
 	}
+	if p.placing.pid > 0 && p.namesClock(p.placing.pid) {
+		p.placing.pid, p.placing.product = 0, ""
+	}
 	if p.pid == 0 {
 		p.pid = p.placing.pid
 	}
@@ -220,6 +224,21 @@ func place(p *part) {
 			p.pid = pidBelow(strings.Split(p.dir, "/"))
 		}
 	}
+}
+
+// namesClock reports a number that is the time at which the dump says that it was taken: "jstack-160629.txt".
+func (p *part) namesClock(number int) bool {
+	const most = 2 * time.Minute // between the name and the dump
+	if p.inner.IsZero() {
+		return false
+	}
+	clock, err := time.Parse("150405", fmt.Sprintf("%06d", number))
+	if err != nil {
+		return false
+	}
+	h, m, s := p.inner.Clock()
+	apart := clock.Sub(time.Date(clock.Year(), clock.Month(), clock.Day(), h, m, s, 0, time.UTC)).Abs()
+	return apart <= most
 }
 
 // where is the path of the part's own text.

@@ -19,11 +19,16 @@ func (d *diagnosing) cameBack(s *Series, k analysis.Kind) string {
 		wording.Kinds(d.worded(s, k)), totals[first].N, totals[top].N, d.label(s, top), totals[last].N, d.label(s, last))
 }
 
-// atOnce reports that the last of some counts is where most of the rise from the first came.
+// atOnce reports that counts rose in one step: no other has a quarter of the rise from the first to the
+// last.
 func atOnce(rise analysis.Counts) bool {
-	first, last := rise[0].N, rise[len(rise)-1].N
-	before := rise[:len(rise)-1]
-	return before[before.HighestAt()].N-first < last-before[before.HighestAt()].N
+	known, steps := rise.Known(), 0
+	for i := 1; i < len(known); i++ {
+		if 4*(known[i]-known[i-1]) >= known[len(known)-1]-known[0] {
+			steps++
+		}
+	}
+	return steps < 2
 }
 
 // mostPeaks is up to how many captures a peak between lower ends is told as such: over more of

@@ -40,6 +40,10 @@ func TestNoFigureOfASentenceIsRuledOut(t *testing.T) {
 			[]map[string]string{loops([2]int{10, 20}), loops([2]int{10, 180}), loops([2]int{10, 40}), loops([2]int{10, 20})},
 			"No leak seen: goroutines rose from 11 to 171 at t1 and were back at 11 at t3.", "",
 		},
+		"a burst that stands for two captures": {
+			[]map[string]string{loops([2]int{10, 20}), loops([2]int{10, 60}), loops([2]int{10, 62}), loops([2]int{10, 20})},
+			"No leak seen: goroutines rose from 11 to 53 at t2 and were back at 11 at t3.", "",
+		},
 		"more at the last capture is no stop": {
 			[]map[string]string{loops([2]int{10, 15}), loops([2]int{10, 35}), loops([2]int{10, 55}), loops([2]int{10, 75}), loops([2]int{10, 75}), loops([2]int{10, 75}), loops([2]int{10, 76})},
 			"feed.Reader objects grew from 5 to 66 in 6 h: 61 new, none ended.", "if more come and none ends",

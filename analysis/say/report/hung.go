@@ -379,8 +379,8 @@ func (d *diagnosing) keptWaiting(l answer, yet string) []string {
 	}
 	text += ", and none ended" + yet
 	why := "all connections of its pool are taken"
-	if open := l.pool.open(); open != "" {
-		why = open + " and keep the connections of its pool"
+	if l.pool.Open > 0 {
+		why = wording.Plural(l.pool.Open, "open transaction fills", "open transactions fill") + " its pool"
 	}
 	return []string{text + ": " + why, text}
 }

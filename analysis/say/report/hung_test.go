@@ -150,7 +150,7 @@ func TestRequestsAtThePoolAreToldWithTheTransactionsThatStayOpen(t *testing.T) {
 		sentence, do string
 	}{
 		"they stay": {[]map[string]string{capture(0, 50), capture(25, 50, 51), capture(58, 50, 51)},
-			"app keeps 58 requests waiting for a database connection in main.transfer, and none ended so far: 2 transactions stay open and keep the connections of its pool.", rolledBack},
+			"app keeps 58 requests waiting for a database connection in main.transfer, and none ended so far: 2 open transactions fill its pool.", rolledBack},
 		"others are open each time": {[]map[string]string{capture(0, 50), capture(25, 51), capture(58, 52)},
 			"app keeps 58 requests waiting for a database connection in main.transfer, and none ended so far: all connections of its pool are taken.", larger},
 		"in one dump": {[]map[string]string{capture(58, 50, 51)},

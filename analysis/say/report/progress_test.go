@@ -50,10 +50,10 @@ func TestThreadsThatBurnAndThatStandStillAreSaidBesideTheVerdict(t *testing.T) {
 		}
 	}
 	f := facts["2 threads “pricing-N” used 9.2 s of CPU in 17 s"]
-	if !strings.HasPrefix(f.Text, "That is 0.55 cores, from #2 to #3. “pricing-1” used most of it.") {
+	if !strings.HasPrefix(f.Text, "That is 0.55 cores, from capture 2 to capture 3. “pricing-1” used most of it.") {
 		t.Errorf("the text is %q", f.Text)
 	}
-	if f := facts["3 threads “reply-reader-N · Orders.readReply” stand still: in 3 dumps over 35 s they wait for data on a socket and use no CPU"]; !strings.HasPrefix(f.Text, "Their frames are the same from #1 to #3. ") || len(f.Families) != 1 {
+	if f := facts["3 threads “reply-reader-N · Orders.readReply” stand still: in 3 dumps over 35 s they wait for data on a socket and use no CPU"]; !strings.HasPrefix(f.Text, "Their frames are the same from capture 1 to capture 3. ") || len(f.Families) != 1 {
 		t.Errorf("the text is %q", f.Text)
 	}
 	if all := s.FactsOf(s.Still[2].Family); len(all) != 1 || !strings.HasPrefix(all[0].Title, "3 threads “reply-reader-N") {

@@ -157,9 +157,26 @@ func (d *diagnosing) proofOfStay(l answer) (proved, text string) {
 	case l.life != nil && l.life.Followed > 0 && l.finding.Object == "":
 		return d.followed(s, l.life, last)
 	default:
-		rest += fmt.Sprintf(", %d ended", c.Ended)
+		stay, known := l.stay()
+		if !known {
+			return "", fmt.Sprintf("%d %s since %s; %d ended, of these or of the %d that were there.", came, x.began, from, c.Ended, c.From)
+		}
+		return nOfN(max(0, stay-c.Moved), came, rest+fmt.Sprintf(", %d ended", c.Ended))
 	}
 	return nOfN(max(0, came-c.Ended), came, rest)
+}
+
+// stay counts those that came and are still there, and reports whether that is known: those that ended
+// may have been there at first.
+func (l *answer) stay() (n int, known bool) {
+	c := &l.claims
+	if c.Ended == 0 || c.From == 0 {
+		return c.Came - c.Ended, true
+	}
+	if l.finding.Object != "" || l.finding.Key != nil || l.life == nil || l.life.Had != c.From {
+		return 0, false
+	}
+	return c.Came - max(0, c.Ended-(l.life.Had-l.life.Kept)), true
 }
 
 // followed says how many of those that could be followed are there at the last capture that

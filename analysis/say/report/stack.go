@@ -62,7 +62,11 @@ func (j *JudgedSeries) locate(f *Finding) {
 	if j.sightings == nil {
 		j.sightings, j.own = j.lastOf(), family.OwnOf(j.stacks)
 	}
-	for _, print := range f.Families {
+	families := f.Families
+	if f.Object != "" {
+		families = j.writersFirst(families)
+	}
+	for _, print := range families {
 		at, ok := j.sightings[print]
 		if !ok {
 			continue
@@ -85,6 +89,21 @@ func (j *JudgedSeries) locate(f *Finding) {
 			return
 		}
 	}
+}
+
+// writersFirst puts those of the parts of an object in front that wait until the network takes what they
+// write: an idle object reads, and none writes.
+func (j *JudgedSeries) writersFirst(prints []string) []string {
+	reads := func(print string) int {
+		at, ok := j.sightings[print]
+		if ok && slices.ContainsFunc(at.group.Variants, func(v analysis.Variant) bool {
+			return v.Stack != nil && slices.ContainsFunc(v.Stack.Frames[:min(len(v.Stack.Frames), mostAboveWrite)], func(f analysis.Frame) bool { return f.Func == waitWrite })
+		}) {
+			return 0
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(prints), func(a, b string) int { return reads(a) - reads(b) })
 }
 
 // locateOpening sets the stack that opened most descriptors of a group, and reports whether a

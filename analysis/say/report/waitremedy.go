@@ -37,7 +37,9 @@ const (
 	unseenSender = "What receives at %s does not end: select on ctx.Done() beside it, or close the channel where its sender ends. A ticker never closes its channel."
 	// unendedObject is of a select in a method of an object of the reader's own.
 	unendedObject = "No case of the select at %%s comes: call the cancel of each %s (or its Close or Stop) where it ends."
-	missingDone   = "Not everyone calls Done for the Wait at %s: defer it as the first statement of each."
+	// unread is of a write that waits: the buffers on the way are full.
+	unread      = "The peer does not read what is written at %s: set a write deadline there, and close the connection when it passes."
+	missingDone = "Not everyone calls Done for the Wait at %s: defer it as the first statement of each."
 )
 
 // otherwise is what to do where neither the catalogue nor the noun says it: by lock, by state
@@ -66,7 +68,11 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 	stays := l.claims.Serves == nil && l.claims.nearlyAllStay() // else another process serves it: the wait there is not the cause
 	if text := s.byState(f, d.wakes(l)); text != "" && stays {
 		if c := &l.claims; c.Ended > 0 {
-			text = fmt.Sprintf("%d of %d that came stay: %s", c.Came-c.Ended, c.Came, wording.Lower(text))
+			most := "Most that came stay"
+			if stay, known := l.stay(); known {
+				most = fmt.Sprintf("%d of %d that came stay", stay, c.Came)
+			}
+			text = most + ": " + wording.Lower(text)
 		}
 		return text, true
 	}
@@ -250,7 +256,21 @@ func waitedIn(state string, stack []StackFrame, wakes bool) string {
 	if remedies[state] != "" && wakes {
 		return waited(awake, stack)
 	}
+	if state == "IO wait" && writes(stack) {
+		return waited(unread, stack)
+	}
 	return waited(remedies[state], stack)
+}
+
+// waitWrite is the call in which a write waits; the runtime prints at most mostAboveWrite frames down to it.
+const (
+	waitWrite      = "internal/poll.(*pollDesc).waitWrite"
+	mostAboveWrite = 6
+)
+
+// writes reports a stack of Go that waits until the network takes what it writes.
+func writes(stack []StackFrame) bool {
+	return slices.ContainsFunc(stack[:min(len(stack), mostAboveWrite)], func(f StackFrame) bool { return f.Function == waitWrite })
 }
 
 // mostIn is the family of a finding with most members in a state, nil without any.
