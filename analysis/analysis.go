@@ -4,6 +4,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,10 @@ const (
 // KindSocket words the descriptors of a process of which only the sockets were captured.
 // No family has it.
 const KindSocket Kind = "socket"
+
+// KindHandle words the descriptors of a process of which only the handles of an event loop were
+// captured: sockets, pipes and terminals, never files. No family has it.
+const KindHandle Kind = "socket or pipe"
 
 // KindCount is that of numbers of which nothing says what they are of.
 const KindCount Kind = "count"
@@ -232,12 +237,15 @@ type Totals struct {
 	// Sockets is the number of sockets if socket tables alone show the descriptors of
 	// the process (netstat -p): Descriptors is nil then.
 	Sockets *int `json:"sockets,omitempty"`
+	// Handles is the number of sockets, pipes and terminals if a diagnostic report of Node.js
+	// alone shows the descriptors of the process: Descriptors is nil then.
+	Handles *int `json:"handles,omitempty"`
 	// Numbers is a count of which nothing says what it is of.
 	Numbers *int `json:"numbers,omitempty"`
 }
 
-// Of returns the total of a kind, or nil. That of descriptors is of sockets if nothing
-// else was captured.
+// Of returns the total of a kind, or nil. That of descriptors is of sockets or handles if
+// nothing else was captured.
 func (t Totals) Of(k Kind) *int {
 	switch k {
 	case KindGoroutine:
@@ -245,10 +253,7 @@ func (t Totals) Of(k Kind) *int {
 	case KindThread:
 		return t.Threads
 	case KindDescriptor:
-		if t.Descriptors == nil {
-			return t.Sockets
-		}
-		return t.Descriptors
+		return cmp.Or(t.Descriptors, t.Sockets, t.Handles)
 	case KindWatch:
 		return t.Watches
 	case KindCount:
@@ -258,10 +263,15 @@ func (t Totals) Of(k Kind) *int {
 }
 
 // Counted is the kind as the total of it is worded: KindSocket if only the sockets among
-// the descriptors were captured.
+// the descriptors were captured, KindHandle if only the handles.
 func (t Totals) Counted(k Kind) Kind {
-	if k == KindDescriptor && t.Descriptors == nil && t.Sockets != nil {
+	switch {
+	case k != KindDescriptor || t.Descriptors != nil:
+		return k
+	case t.Sockets != nil:
 		return KindSocket
+	case t.Handles != nil:
+		return KindHandle
 	}
 	return k
 }
@@ -513,11 +523,13 @@ const KubernetesClient = "kubernetes_client"
 // The forms of evidence.
 const (
 	// FormEnds lists the ends of sockets. FormBare has sockets with only an inode.
-	// FormSockets lists sockets and no other descriptor, FormInstances inotify instances.
+	// FormSockets lists sockets and no other descriptor, FormInstances inotify instances,
+	// FormHandles the handles of an event loop, which are no files.
 	FormEnds      = "ends"
 	FormBare      = "bare"
 	FormSockets   = "sockets"
 	FormInstances = "instances"
+	FormHandles   = "handles"
 	// FormOpened has the descriptors that were opened while a tracer ran and not closed.
 	// FormOpenEvents has the last one opened under each number, closed or not.
 	FormOpened     = "opened"

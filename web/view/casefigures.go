@@ -375,6 +375,9 @@ func (m *caseMaker) lane(s *report.Series, series int, times []time.Time) (chart
 	}
 	lane.Events = m.columnEvents(s, m.more(series).Events, times)
 	for _, b := range s.Bounds {
+		if b.AtLeast {
+			continue // a line far above a part of the use says nothing
+		}
 		if b.What == "open files" && kind == analysis.KindDescriptor || b.What == "threads" && kind == analysis.KindThread || b.What == "inotify watches" && kind == analysis.KindWatch {
 			lane.Limit = int(b.Bound)
 		}

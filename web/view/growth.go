@@ -467,6 +467,9 @@ func (m *caseMaker) limit(s *report.Series, series int, b *report.Bound) CaseLim
 		Process: named(s), What: capital(Visible(b.What)), Used: wording.Number(int64(b.Used)), Bound: wording.Number(int64(b.Bound)),
 		Share: wording.PageShare(b.Used, b.Bound, 0),
 	}
+	if b.AtLeast {
+		out.Used, out.Share = "at least "+out.Used, "at least "+out.Share
+	}
 	out.Rate, out.Left = rateAndLeft(b)
 	if b.Bytes {
 		out.What, out.Used, out.Bound = "Memory", wording.Bytes(int64(b.Used)), wording.Bytes(int64(b.Bound))

@@ -295,7 +295,7 @@ func attributePairs(attributes map[string]string) []Pair {
 
 // kindWord is the word for n members of a kind.
 func kindWord(k analysis.Kind, n int) string {
-	one, many := string(k), string(k)+"s"
+	one, many := string(k), wording.Kinds(k)
 	if k == analysis.KindWatch {
 		one, many = "inotify watch", "inotify watches"
 	}

@@ -29,6 +29,9 @@ type Limit struct {
 	Rate, RateLow, RateHigh    float64
 	Hours, HoursLow, HoursHigh float64
 	Known                      bool
+	// AtLeast reports that Used and Peak are lower bounds: the evidence of the snapshots shows a
+	// part of what the bound counts.
+	AtLeast bool
 	// Scope is whose use the kernel counts. The time left of a bound that is not of the
 	// process alone is an upper bound.
 	Scope Scope
@@ -56,6 +59,7 @@ type bound struct {
 // machineFiles is the bound of the open files of a machine, of which a process is told from
 // leastOfMachine on: it is millions where nobody lowered it.
 const (
+	openFiles      = "open files"
 	machineFiles   = "fs.file-nr.max"
 	leastOfMachine = 0.1
 )
@@ -76,11 +80,12 @@ func bounds() []bound {
 			return v, ok
 		}
 	}
-	openFiles := func(s *Series, i int) (float64, bool) {
-		if n, ok := total(analysis.KindDescriptor)(s, i); ok {
-			return n, true
+	files := func(s *Series, i int) (float64, bool) {
+		n, ok := total(analysis.KindDescriptor)(s, i)
+		if stated, known := figure("process_open_fds")(s, i); known && (!ok || s.partial(i)) {
+			return stated, true
 		}
-		return figure("process_open_fds")(s, i)
+		return n, ok
 	}
 	threads := func(s *Series, i int) (float64, bool) {
 		if n, ok := figure("os_threads")(s, i); ok {
@@ -89,8 +94,8 @@ func bounds() []bound {
 		return total(analysis.KindThread)(s, i)
 	}
 	return []bound{
-		{"limit_open_files", "open files", openFiles, OfProcess, false},
-		{"process_max_fds", "open files", openFiles, OfProcess, false},
+		{"limit_open_files", openFiles, files, OfProcess, false},
+		{"process_max_fds", openFiles, files, OfProcess, false},
 		{"inotify_max_user_watches", "inotify watches", total(analysis.KindWatch), OfUser, false},
 		{"fs.inotify.max_user_watches", "inotify watches", total(analysis.KindWatch), OfUser, false},
 		{"inotify_max_user_instances", "inotify instances", (*Series).instances, OfUser, false},
@@ -102,6 +107,14 @@ func bounds() []bound {
 		{"limit_memory_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess, true},
 		{"memory_max_bytes", "memory (bytes)", figure("resident_memory_bytes"), OfProcess, true},
 	}
+}
+
+// partial reports a snapshot that lists a part of the descriptors of its process: the sockets of
+// a table, the handles of an event loop, or those of a listing that was cut.
+func (s *Series) partial(i int) bool {
+	const kind = analysis.KindDescriptor
+	snap := s.Snapshots[i]
+	return snap.Totals.Of(kind) != nil && (snap.Totals.Counted(kind) != kind || snap.Bounded(kind) || snap.Forms[kind] == analysis.FormInstances)
 }
 
 // instances counts the inotify instances: the descriptors of families that the parser
@@ -147,6 +160,7 @@ func (s *Series) limit(b bound) (Limit, bool) {
 		if bound := snap.Figures[b.figure]; bound > 0 && !math.IsInf(bound, 0) && bound < 1e18 {
 			l.Bound, l.Used, l.At = bound, used, i
 		}
+		l.AtLeast = l.AtLeast || b.what == openFiles && s.partial(i) && snap.Figures["process_open_fds"] == 0
 		if used > l.Peak {
 			l.Peak, l.PeakAt = used, i
 		}

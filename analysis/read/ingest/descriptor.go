@@ -56,9 +56,12 @@ func (b *builder) descriptors() {
 		return
 	}
 	if n := rows.len(); b.s.Totals.Descriptors == nil && (n > 0 || source.trace != nil) {
-		if source.ofTable() {
+		switch {
+		case source.ofTable():
 			b.s.Totals.Sockets = &n
-		} else {
+		case source.node != nil:
+			b.s.Totals.Handles = &n
+		default:
 			b.s.Totals.Descriptors = &n
 		}
 	}
@@ -82,6 +85,9 @@ func (b *builder) descriptors() {
 	}
 	if b.s.Totals.Sockets != nil {
 		form = analysis.FormSockets
+	}
+	if b.s.Totals.Handles != nil {
+		form = analysis.FormHandles
 	}
 	if source.trace != nil {
 		if form = analysis.FormOpened; source.trace.closesUnknown {

@@ -80,6 +80,8 @@ func shows(form string) string {
 		return "lists sockets and no other descriptor"
 	case analysis.FormInstances:
 		return "lists inotify instances and no other descriptor"
+	case analysis.FormHandles:
+		return "lists sockets, pipes and terminals, and no file"
 	case analysis.FormOpened:
 		return "has the descriptors that were opened while a tracer ran and not closed"
 	case analysis.FormOpenEvents:

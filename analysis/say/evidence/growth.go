@@ -115,7 +115,11 @@ func (w Words) Event(e trend.Event) string {
 // Limit words a limit: "open files: 812 of 1024 (79 %); at +40/h (95 % interval +31/h to
 // +52/h) full in 5 h 18 min (4 h 5 min to 6 h 50 min)".
 func Limit(l trend.Limit) string {
-	text := fmt.Sprintf("%s: %s of %s (%s)", l.What, wording.Decimal(l.Used), wording.Decimal(l.Bound), wording.Share(l.Used/l.Bound))
+	atLeast := ""
+	if l.AtLeast {
+		atLeast = "at least "
+	}
+	text := fmt.Sprintf("%s: %s%s of %s (%s)", l.What, atLeast, wording.Decimal(l.Used), wording.Decimal(l.Bound), wording.Share(l.Used/l.Bound))
 	switch {
 	case !l.Known:
 		return text + "; the snapshots tell no rate"

@@ -224,6 +224,8 @@ func TestALimitIsToldByItsHighestUse(t *testing.T) {
 		"full within the week":          {Bound{What: "open files", Bound: 1000, Used: 100, Peak: 100, HoursLeft: hour}, "open files full in 1.0 h: 100 of 1000"},
 		"a forecast at a twentieth":     {Bound{What: "open files", Bound: 1000, Used: 49, Peak: 49, HoursLeft: hour}, "none near: 49 of 1000 open files"},
 		"gone back since":               {Bound{What: "open files", Bound: 20000, Used: 12, Peak: 1400}, "none near: 1400 of 20\u202f000 open files, at the peak"},
+		"a part of them, far":           {Bound{What: "open files", Bound: 20000, Used: 3, Peak: 3, AtLeast: true}, "at least 3 of 20\u202f000 open files: not all are listed, take lsof too"},
+		"a part of them, near":          {Bound{What: "open files", Bound: 1000, Used: 950, Peak: 950, AtLeast: true}, "at its limit: at least 950 of 1000 open files"},
 		"of a user, one process seen":   {Bound{What: "inotify instances", Bound: 128, Used: 38, Peak: 38, Scope: "user"}, "38 of 128 inotify instances by this process alone: the limit counts all processes of its user"},
 		"of a user, all processes seen": {Bound{What: "inotify instances", Bound: 128, Used: 114, Peak: 114, Scope: "user", Shares: make([]BoundShare, 3)}, "inotify instances: 114 of 128 (89 %), by 3 processes of its user"},
 	} {

@@ -41,6 +41,9 @@ func (j *JudgedSeries) levelForms(notShown map[string][]bool) {
 	}) {
 		j.leaveOut(sockets[analysis.FormInstances], analysis.KindDescriptor, "list inotify instances and no other descriptor, and are left out of verdicts on descriptors")
 	}
+	if slices.ContainsFunc(j.Snapshots, func(s *analysis.Snapshot) bool { return s.Totals.Descriptors != nil }) {
+		j.leaveOut(sockets[analysis.FormHandles], analysis.KindDescriptor, "list sockets and pipes and no file, and are left out of verdicts on descriptors")
+	}
 	if bare := sockets[analysis.FormBare]; len(bare) > 0 && len(sockets[analysis.FormEnds]) > 0 {
 		for i := range j.Snapshots {
 			j.Snapshots[i] = joinSockets(j.Snapshots[i])

@@ -419,7 +419,7 @@ func (j *JudgedSeries) units() []Unit {
 func (j *JudgedSeries) bounds() []Bound {
 	out := []Bound{}
 	for _, b := range j.Trend.Limits() {
-		bound := Bound{What: b.What, Bound: b.Bound, Used: b.Used, Text: evidence.Limit(b), Counts: b.Counts, Peak: b.Peak, Scope: b.Scope, Bytes: b.Bytes, Level: b.Known && math.IsInf(b.Hours, 0)}
+		bound := Bound{What: b.What, Bound: b.Bound, Used: b.Used, Text: evidence.Limit(b), Counts: b.Counts, Peak: b.Peak, Scope: b.Scope, Bytes: b.Bytes, AtLeast: b.AtLeast, Level: b.Known && math.IsInf(b.Hours, 0)}
 		if b.Known && !math.IsInf(b.Hours, 0) {
 			bound.PerHour = &[3]float64{b.Rate, b.RateLow, b.RateHigh}
 			if !math.IsInf(b.HoursHigh, 0) {

@@ -13,12 +13,13 @@ type LimitState string
 
 // A limit is reached from 90 % of its bound on, soon if it will be full within a week, half
 // from 50 % on, alone if the kernel counts the use of processes that were not captured beside
-// this one, and else far.
+// this one, unknown if the captures show a part of the use, and else far.
 const (
 	LimitReached LimitState = "reached"
 	LimitSoon    LimitState = "soon"
 	LimitHalf    LimitState = "half"
 	LimitAlone   LimitState = "alone"
+	LimitUnknown LimitState = "unknown"
 	LimitFar     LimitState = "far"
 )
 
@@ -37,6 +38,8 @@ type LimitClaim struct {
 	Bytes bool       `json:"bytes,omitempty"`
 	Used  float64    `json:"used"`
 	Bound float64    `json:"bound"`
+	// AtLeast reports that Used is a lower bound.
+	AtLeast bool `json:"at_least,omitempty"`
 	// Peak reports that the use was highest before the last capture.
 	Peak bool `json:"at_peak,omitempty"`
 	// HoursLeft is the time until it is full, 0 where that is not known.
@@ -59,6 +62,8 @@ func (b *Bound) state() LimitState {
 		return LimitHalf
 	case b.Scope == trend.OfUser && len(b.Shares) == 0:
 		return LimitAlone
+	case b.AtLeast:
+		return LimitUnknown
 	}
 	return LimitFar
 }
@@ -77,7 +82,7 @@ func (b *Bound) nextCapture() bool {
 // evidence has none.
 func (s *Series) nearest() *LimitClaim {
 	var found *Bound
-	rank := map[LimitState]int{LimitReached: 0, LimitSoon: 1, LimitHalf: 2, LimitAlone: 3, LimitFar: 3}
+	rank := map[LimitState]int{LimitReached: 0, LimitSoon: 1, LimitHalf: 2, LimitAlone: 3, LimitUnknown: 3, LimitFar: 3}
 	for i := range s.Bounds {
 		b := &s.Bounds[i]
 		if b.Bound <= 0 {
@@ -97,7 +102,7 @@ func (s *Series) nearest() *LimitClaim {
 	if found == nil {
 		return nil
 	}
-	out := &LimitClaim{State: found.state(), What: found.What, Bytes: found.Bytes, Used: found.Peak, Bound: found.Bound, Peak: found.Peak > found.Used, NextCapture: found.nextCapture(), Scope: found.Scope, Processes: len(found.Shares)}
+	out := &LimitClaim{State: found.state(), What: found.What, Bytes: found.Bytes, AtLeast: found.AtLeast, Used: found.Peak, Bound: found.Bound, Peak: found.Peak > found.Used, NextCapture: found.nextCapture(), Scope: found.Scope, Processes: len(found.Shares)}
 	if h := found.left(); !math.IsInf(h, 0) {
 		out.HoursLeft = h
 	}
@@ -115,6 +120,7 @@ const noLimit = "none is known from these files"
 //	reached  at its limit: 61 of 60 open files
 //	soon     open files full in 27 s: 618 of 1024
 //	half     open files: 640 of 1024 (63 %)
+//	unknown  at least 3 of 20 000 open files: not all are listed, take lsof too
 //	far      none near: 19 of 20 000 open files
 func (l *LimitClaim) text() string {
 	if l == nil {
@@ -130,6 +136,8 @@ func (l *LimitClaim) text() string {
 		text = fmt.Sprintf("%s: %s (%s)", l.What, l.figures(), wording.Share(l.Used/l.Bound))
 	case LimitAlone:
 		return l.use() + " by this process alone: the limit counts all processes of its user"
+	case LimitUnknown:
+		return l.use() + ": not all are listed, take lsof too"
 	default:
 		text = "none near: " + l.use()
 	}
@@ -162,7 +170,11 @@ func (l *LimitClaim) figures() string {
 	if l.Bytes {
 		return wording.Bytes(int64(l.Used)) + " of " + wording.Bytes(int64(l.Bound))
 	}
-	return wording.Number(int64(l.Used)) + " of " + wording.Number(int64(l.Bound))
+	text := wording.Number(int64(l.Used)) + " of " + wording.Number(int64(l.Bound))
+	if l.AtLeast {
+		return "at least " + text
+	}
+	return text
 }
 
 func (l *LimitClaim) use() string {

@@ -325,6 +325,9 @@ type Bound struct {
 	Bytes bool    `json:"bytes,omitempty"`
 	Bound float64 `json:"bound"`
 	Used  float64 `json:"used"`
+	// AtLeast reports that Used and Peak are lower bounds: the captures list a part of what the
+	// bound counts, such as sockets among open files.
+	AtLeast bool `json:"at_least,omitempty"`
 	// PerHour is the rate with its 95 % interval. HoursLeft is the time until it is
 	// full, with the ends of that interval. Both are null if the snapshots show no rate
 	// or the use does not rise.

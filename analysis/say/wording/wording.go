@@ -45,8 +45,11 @@ func PagePlural(n int64, one, many string) string {
 
 // Kinds is the plural of a kind of member: "goroutines", "watches".
 func Kinds(k analysis.Kind) string {
-	if k == analysis.KindWatch {
+	switch k {
+	case analysis.KindWatch:
 		return "watches"
+	case analysis.KindHandle:
+		return "sockets or pipes"
 	}
 	return string(k) + "s"
 }
