@@ -14,6 +14,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/line"
+	"leakdiff/analysis/say/wording"
 )
 
 // The forms of a listing.
@@ -135,6 +136,8 @@ type listingState struct {
 	// twice is true if a descriptor of the current part was listed twice.
 	twice  bool
 	denied map[int]bool
+	// firstDenied is the first line of a process that lsof could not look into.
+	firstDenied line.Line
 }
 
 func newListingState(path string) *listingState {
@@ -217,10 +220,25 @@ func (b *listingState) deny(l line.Line, pid int) {
 	if b.denied[pid] || len(b.denied) >= maxUnreadable {
 		return
 	}
+	if len(b.denied) == 0 {
+		b.firstDenied = l
+		b.firstDenied.Text = strings.Clone(l.Text)
+	}
 	b.denied[pid] = true
 	b.Unreadable = append(b.Unreadable, pid)
-	b.probs.Add(analysis.Warning, l, "a process was not readable for lsof",
-		line.Quote(l.Text)+" means that its descriptors are unknown, not that it has none", "run lsof as root")
+}
+
+// unreadable says once how many processes lsof could not look into.
+func (b *listingState) unreadable() {
+	n := len(b.Unreadable)
+	if n == 0 {
+		return
+	}
+	what := wording.Plural(n, "process was", "processes were") + " not readable for lsof"
+	if n >= maxUnreadable {
+		what = "at least " + what
+	}
+	b.probs.Add(analysis.Warning, b.firstDenied, what, line.Quote(b.firstDenied.Text)+" means that descriptors are unknown, not that there are none", "run lsof as root")
 }
 
 // skip counts a line that is no row.
@@ -295,6 +313,7 @@ func (b *listingState) readLines(in textLines, path string, read func(line.Line)
 
 // close ends the last part and returns the listing.
 func (b *listingState) close(bytes int64) (Listing, []analysis.Problem) {
+	b.unreadable()
 	if b.open || b.Parts == 0 && b.Rows > 0 {
 		b.next()
 	}

@@ -398,8 +398,16 @@ func TestRepeatModeIsSeveralListings(t *testing.T) {
 
 func TestUnreadableProcessesAreNotEmpty(t *testing.T) {
 	got := parse(t, ParseTable, sample(t, "unpriv_head.txt"))
-	if got.Rows != 40 || got.Descriptors != 0 || !cmp.Equal(got.Unreadable, []int{1}) || len(got.problems) != 1 {
+	if got.Rows != 40 || got.Descriptors != 0 || !cmp.Equal(got.Unreadable, []int{1}) || len(got.problems) != 1 || got.problems[0].What != "1 process was not readable for lsof" {
 		t.Errorf("got %+v, %+v", got.Listing, got.problems)
+	}
+	var many strings.Builder
+	many.WriteString("COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\n")
+	for pid := range 101 {
+		fmt.Fprintf(&many, "systemd %d root NOFD    /proc/%[1]d/fd (opendir: Permission denied)\n", pid+1)
+	}
+	if got := parse(t, ParseTable, []byte(many.String())); len(got.problems) != 1 || got.problems[0].What != "101 processes were not readable for lsof" || got.problems[0].Line != 2 {
+		t.Errorf("of 101 processes: got %+v", got.problems)
 	}
 	for _, row := range got.rows {
 		if row.Unreadable != (row.FDText == "NOFD") || row.IsDescriptor || row.Command != "agentd" || row.PID != 1 {

@@ -108,7 +108,16 @@ func (r *Report) seriesInOrder() []int {
 			out = slices.Insert(slices.Delete(out, first, first+1), held, moved)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b int) int { return r.Series[a].observes() - r.Series[b].observes() })
 	return out
+}
+
+// observes is 1 for the lister of descriptors that lists itself, so that it comes last.
+func (s *Series) observes() int {
+	if s.Process == "lsof" {
+		return 1
+	}
+	return 0
 }
 
 // pairOfGrowths is finding i of series a beside finding k of series b.
