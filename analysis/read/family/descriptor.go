@@ -336,6 +336,24 @@ func ofOther(d analysis.Descriptor, name string) *analysis.Family {
 	case "":
 		kind = "unknown"
 	}
+	if access := unnamedAccess(&d); access != "" {
+		f := plainFamily(kind, "", openedFor[access])
+		f.Fingerprint = digest("d", key("d", kind, "", access))
+		f.Attributes["access"] = access
+		return f
+	}
 	pattern := PathPattern(name)
 	return plainFamily(kind, pattern, strings.TrimSpace(kind+" "+pattern))
+}
+
+// openedFor words what fdinfo alone says of a file: by its flags what it was opened for.
+var openedFor = map[string]string{"r": "descriptor open for reading", "w": "descriptor open for writing", "u": "descriptor open for reading and writing"}
+
+// unnamedAccess is how a descriptor was opened of which neither name nor type is known, "" for
+// any other.
+func unnamedAccess(d *analysis.Descriptor) string {
+	if openedFor[d.Access] == "" || d.Name != "" || strings.ToLower(d.Type) != "unknown" {
+		return ""
+	}
+	return d.Access
 }

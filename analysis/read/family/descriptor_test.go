@@ -226,6 +226,14 @@ func TestDescriptorFamilies(t *testing.T) {
 			"nothing at all is unknown", analysis.Descriptor{}, -1,
 			"unknown", map[string]string{"type": "unknown"},
 		},
+		{
+			"fdinfo alone says what it was opened for", analysis.Descriptor{Type: "unknown", Access: "w"}, -1,
+			"descriptor open for writing", map[string]string{"type": "unknown", "access": "w"},
+		},
+		{
+			"a name says more than that", analysis.Descriptor{Type: "unknown", Access: "w", Name: "x"}, -1,
+			"unknown x", map[string]string{"type": "unknown", "name": "x"},
+		},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			sockets := family.NewSockets([]analysis.Descriptor{tcp("127.0.0.1:38847", "", "LISTEN")})

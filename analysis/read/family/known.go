@@ -26,7 +26,7 @@ const maxKnown = 1 << 13
 type descriptorKey struct {
 	kind, name, protocol, state, local string
 	deleted                            bool
-	watches                            string
+	watches, access                    string
 }
 
 // watchKey is all that the family of a watch depends on.
@@ -48,7 +48,7 @@ func (k *Known) descriptor(d *analysis.Descriptor, watches int, form func(*analy
 	if k == nil {
 		return form(d, watches)
 	}
-	key := descriptorKey{d.Type, d.Name, d.Protocol, d.State, d.Local, d.Deleted, watchClass(watches)}
+	key := descriptorKey{d.Type, d.Name, d.Protocol, d.State, d.Local, d.Deleted, watchClass(watches), unnamedAccess(d)}
 	f := k.descriptors[key]
 	if f != nil {
 		return f
@@ -58,7 +58,7 @@ func (k *Known) descriptor(d *analysis.Descriptor, watches int, form func(*analy
 		if k.descriptors == nil {
 			k.descriptors = map[descriptorKey]*analysis.Family{}
 		}
-		for _, s := range []*string{&key.kind, &key.name, &key.protocol, &key.state, &key.local} {
+		for _, s := range []*string{&key.kind, &key.name, &key.protocol, &key.state, &key.local, &key.access} {
 			*s = strings.Clone(*s)
 		}
 		k.descriptors[key] = f

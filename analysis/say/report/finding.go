@@ -535,6 +535,9 @@ func (j *JudgedSeries) next(f *Family) string {
 		if f.Attributes["state"] == "CLOSE_WAIT" {
 			return closeEach
 		}
+		if f.unnamed() {
+			return "fdinfo has no names: take ls -l /proc/PID/fd as well, then find the code that opens the files of those names."
+		}
 		if f.Attributes["role"] == "server" {
 			return "Look at who connects to " + f.Attributes["local"] + ", and whether this side closes what it has accepted."
 		}

@@ -343,6 +343,10 @@ func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 		if f.Attributes["protocol"] != "" {
 			return connections(f, false)
 		}
+		if f.unnamed() {
+			one := f.Title
+			return subject{one: one, many: strings.Replace(one, "descriptor", "descriptors", 1), began: "opened", ended: "closed"}
+		}
 		out = subject{one: "descriptor", many: "descriptors", place: " “" + f.Title + "”", began: "opened", ended: "closed"}
 	case analysis.KindWatch:
 		out = subject{one: "inotify watch", many: "inotify watches", place: " " + cmp.Or(f.Name, f.Title), began: "added", ended: "removed"}
@@ -351,6 +355,11 @@ func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 		}
 	}
 	return out
+}
+
+// unnamed reports descriptors of which fdinfo shows the flags and no listing the names.
+func (f *Family) unnamed() bool {
+	return f.Kind == analysis.KindDescriptor && f.Attributes["access"] != ""
 }
 
 // nounOf is the noun of a family, or nil. Connections are named by their ends.
