@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"leakdiff/analysis"
 )
 
 const (
@@ -92,9 +94,32 @@ func (p *replicaPlace) sure() bool {
 	return len(p.sureDirs) > 0 && p.sureDirs[len(p.sureDirs)-1]
 }
 
+// restarted reports captures in order of processes that followed one another: each listens at a socket of
+// its own, none comes back, and one has two captures or more.
+func restarted(list []*replicaPlace) bool {
+	seen, lives := map[analysis.Listener]bool{}, 0
+	for i, p := range list {
+		if p.first.listener.Address == 0 {
+			return false
+		}
+		if i > 0 && p.first.listener == list[i-1].first.listener {
+			continue
+		}
+		if seen[p.first.listener] {
+			return false
+		}
+		seen[p.first.listener] = true
+		lives++
+	}
+	return lives > 1 && lives < len(list)
+}
+
 // ofOneProcess reports captures in order that goroutines allow to be of one process. It is proven
 // where all listen at one socket.
 func ofOneProcess(list []*replicaPlace) (same, proven bool) {
+	if restarted(list) {
+		return true, true
+	}
 	proven = true
 	for i, p := range list {
 		if p.first.newest == 0 {

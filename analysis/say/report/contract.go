@@ -24,7 +24,7 @@ func (j *JudgedSeries) summaries() []Snapshot {
 		}
 		out[i] = Snapshot{
 			ID: s.ID, Label: s.Label, Host: textOrNil(s.Process.Host.Value), Process: s.Process.Name.Value,
-			TimeSource: s.TimeFact.Source, Epoch: j.Trend.Epochs[judged-1], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused, Inexact: s.Exactnesses(),
+			TimeSource: s.TimeFact.Source, TimeUnsure: s.TimeFact.Confidence == analysis.Low, Epoch: j.Trend.Epochs[judged-1], Truncated: s.Truncated, LowerBound: s.LowerBound, Refused: s.Refused, Inexact: s.Exactnesses(),
 			Totals: s.Totals, Artifacts: []Artifact{}, Contention: ContentionOf(s),
 		}
 		out[i].Declared = int(s.Figures[analysis.DeclaredGoroutines])

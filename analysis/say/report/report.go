@@ -76,9 +76,11 @@ type Snapshot struct {
 	PID        *int       `json:"pid"`
 	CapturedAt *time.Time `json:"captured_at"`
 	TimeSource string     `json:"time_source"`
-	Epoch      int        `json:"epoch"`
-	Truncated  bool       `json:"truncated"`
-	LowerBound bool       `json:"lower_bound,omitempty"`
+	// TimeUnsure reports a time that is not of the capture for certain, such as that of a file.
+	TimeUnsure bool `json:"time_unsure,omitempty"`
+	Epoch      int  `json:"epoch"`
+	Truncated  bool `json:"truncated"`
+	LowerBound bool `json:"lower_bound,omitempty"`
 	// Refused counts members that were seen and not understood.
 	Refused int `json:"refused,omitempty"`
 	// Inexact has the kinds whose counts are lower bounds or not comparable: "lower_bound",

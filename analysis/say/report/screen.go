@@ -250,6 +250,7 @@ func (s *screen) when() string {
 	text := wording.Plural(max(n, len(x.Captures)), "dump", "dumps")
 	first, last := s.snapshot(x, 0).CapturedAt, s.snapshot(x, n-1).CapturedAt
 	switch {
+	case n == 1 && s.snapshot(x, 0).TimeUnsure: // a copy of a file has the time of the copy
 	case n == 1 && first != nil:
 		text += ", " + wording.Minute(*first)
 	case first != nil && last != nil && last.After(*first):

@@ -32,7 +32,9 @@ var remedies = map[string]string{
 
 const (
 	heldLock = "The lock at %s is held and not released: find who holds it, and defer Unlock there."
-	awake    = "What waits at %s goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."
+	// readersHold is of an RWMutex for which a writer waits that is the first of all.
+	readersHold = "A reader holds the lock at %s and does not release it: check each return behind an RLock of it, and defer RUnlock."
+	awake       = "What waits at %s goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."
 	// unseenSender is of a receive of which no minute is seen.
 	unseenSender = "What receives at %s does not end: select on ctx.Done() beside it, or close the channel where its sender ends. A ticker never closes its channel."
 	// unendedObject is of a select in a method of an object of the reader's own.
@@ -188,6 +190,9 @@ func (s *Series) byState(f *Finding, wakes bool) string {
 		return waited(unseenSender, f.Stack)
 	}
 	text := waitedIn(state, f.Stack, wakes)
+	if remedies[state] == heldLock && !wakes && s.readersHold() && slices.ContainsFunc(f.Stack, func(x StackFrame) bool { return strings.HasPrefix(x.Function, "sync.(*RWMutex).") }) {
+		text = waited(readersHold, f.Stack)
+	}
 	if name := s.selects(f); text != "" && state == "select" && !wakes && name != "" {
 		text = waited(fmt.Sprintf(unendedObject, name), f.Stack)
 	}
@@ -271,6 +276,12 @@ const (
 // writes reports a stack of Go that waits until the network takes what it writes.
 func writes(stack []StackFrame) bool {
 	return slices.ContainsFunc(stack[:min(len(stack), mostAboveWrite)], func(f StackFrame) bool { return f.Function == waitWrite })
+}
+
+// readersHold reports a writer that waits until the readers of an RWMutex are gone: behind another writer
+// it would wait for a Mutex.
+func (s *Series) readersHold() bool {
+	return slices.ContainsFunc(s.Families, func(x Family) bool { return x.States["sync.RWMutex.Lock"] > 0 })
 }
 
 // mostIn is the family of a finding with most members in a state, nil without any.

@@ -291,3 +291,23 @@ func without(dump string, id int) string {
 	}
 	return dump[:from]
 }
+
+// The first writer waits for the readers that have the lock, the others for the first.
+func TestAWriterThatWaitsForReadersAccusesAReader(t *testing.T) {
+	for first, want := range map[string]string{
+		"sync.RWMutex.Lock": "A reader holds the lock at main.go:10 and does not release it: check each return behind an RLock of it, and defer RUnlock.",
+		"sync.Mutex.Lock":   "The lock at main.go:10 is held and not released: find who holds it, and defer Unlock there.",
+	} {
+		var captures []map[string]string
+		for k := range 4 {
+			text := goroutineText(1, "sleep", "runtime.main", "main.main()") + goroutineText(50, first+", 180 minutes", "main.main", "sync.(*RWMutex).Lock(0xc000010000)", "main.set(0x1)")
+			for i := range 10 + 15*k {
+				text += goroutineText(100+i, "sync.Mutex.Lock, 170 minutes", "main.main", "sync.(*Mutex).Lock(0xc000010000)", "sync.(*RWMutex).Lock(0xc000010000)", "main.set(0x1)")
+			}
+			captures = append(captures, map[string]string{"app/goroutine.txt": text})
+		}
+		if d := every(t, captures).Diagnosis; d.Next == nil || d.Next.Text != want {
+			t.Errorf("the first in %s: %s\n%+v", first, d.Sentence, d.Next)
+		}
+	}
+}
