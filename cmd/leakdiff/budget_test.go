@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3502}, // with demand and expression
-	{"analysis/read", 55390},
-	{"analysis/judge", 21618},
-	{"analysis/say", 33411},
-	{"web", 27635},
+	{"analysis", 3514}, // with demand and expression
+	{"analysis/read", 55477},
+	{"analysis/judge", 21632},
+	{"analysis/say", 33534},
+	{"web", 27641},
 	{"server", 16359},
 	{"store", 16635},
 	{"cmd/leakdiff", 11276},
 	{"rest", 352},   // migrations, samples
-	{"all", 186178}, // the sum of those above
+	{"all", 186420}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},
