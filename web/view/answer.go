@@ -61,8 +61,10 @@ type AnswerFact struct {
 // AnswerGroup is a group of a single dump.
 type AnswerGroup struct {
 	Count, Share, Oldest string
-	Name                 FamilyName
-	Process              string
+	// Waits reports that Oldest is known.
+	Waits   bool
+	Name    FamilyName
+	Process string
 }
 
 // The bounds of what the first screen shows.
@@ -393,7 +395,9 @@ func (m *caseMaker) largest(a *Answer) {
 		if total := m.totals(g.s, g.f.Kind)[0]; total.Any() {
 			row.Share = wording.PageShare(float64(g.n), float64(total.N), 0)
 		}
-		switch w := g.f.OldestWait; {
+		w := g.f.OldestWait
+		row.Waits = w != nil
+		switch {
 		case w == nil:
 			row.Oldest = "n/a"
 		case *w == 0:

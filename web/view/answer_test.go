@@ -313,3 +313,17 @@ func TestProcessesThatShareALimitHaveALaneEach(t *testing.T) {
 		t.Errorf("lanes %q, want %q; alike %v, known %v", got, want, a.Lanes.Alike, a.Known)
 	}
 }
+
+func TestGroupsOfWhichNoneWaitsHaveNoColumnOfWaits(t *testing.T) {
+	for _, waits := range []bool{false, true} {
+		a := Answer{Groups: []AnswerGroup{{Count: "3", Oldest: "n/a"}, {Count: "2", Oldest: "≥ 8 min", Waits: waits}}}
+		table := a.groups()[0].(document.Table)
+		want := 3
+		if waits {
+			want = 4
+		}
+		if cells := len(table.Parts[0].Rows[0].Cells); len(table.Head) != want || cells != want {
+			t.Errorf("waits %t: %d heads over %d cells, want %d", waits, len(table.Head), cells, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -228,7 +229,11 @@ func (a *Answer) groups() document.Blocks {
 	}
 	table := document.Table{
 		Look: "data largest", Label: "Largest groups", Caption: "The largest groups of the dump",
-		Head: heads("Count*", "Share*", "Largest groups", "Oldest wait*"), Parts: []document.Part{{}},
+		Head: heads("Count*", "Share*", "Largest groups"), Parts: []document.Part{{}},
+	}
+	waits := slices.ContainsFunc(a.Groups, func(g AnswerGroup) bool { return g.Waits })
+	if waits {
+		table.Head = append(table.Head, heads("Oldest wait*")...)
 	}
 	for i := range a.Groups {
 		g := &a.Groups[i]
@@ -238,8 +243,11 @@ func (a *Answer) groups() document.Blocks {
 		}
 		table.Parts[0].Rows = append(table.Parts[0].Rows, document.Row{Cells: []document.Cell{
 			{Look: "num", Text: document.Text{document.Marked(document.Strong, g.Count)}}, {Look: "num soft", Text: document.Words(g.Share)},
-			{Header: true, Look: "fam", Blocks: name, Plain: strings.Join(nonEmpty(g.Name.Text(), g.Process), ", ")}, {Look: "num", Text: document.Words(g.Oldest)},
+			{Header: true, Look: "fam", Blocks: name, Plain: strings.Join(nonEmpty(g.Name.Text(), g.Process), ", ")},
 		}})
+		if row := &table.Parts[0].Rows[i]; waits {
+			row.Cells = append(row.Cells, document.Cell{Look: "num", Text: document.Words(g.Oldest)})
+		}
 	}
 	out := document.Blocks{table}
 	if a.GroupsNote != "" {
