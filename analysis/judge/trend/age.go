@@ -17,8 +17,8 @@ type ages struct {
 	// members is the count. kept are the members that are old enough and did not come
 	// with the start of the process.
 	members, kept int
-	// In hours.
-	uptime, oldest, middle float64
+	// In hours. least is the age from which members are kept.
+	uptime, least, oldest, middle float64
 	// largest is the share of the fullest of twelve bins. filled is the number of bins
 	// in use. younger is the share of members younger than half of the oldest.
 	largest, younger float64
@@ -65,6 +65,7 @@ func (p *part) measureAges(buf *buffers) ages {
 	if exact {
 		floor, oldest = leastAgeShare*a.uptime, 0.25*a.uptime
 	}
+	a.least = floor
 	kept := hours[:0]
 	for _, h := range hours {
 		if h >= floor && h <= 0.95*a.uptime {
@@ -200,7 +201,7 @@ func ageEvidence(p *part, s *signals) []analysis.Evidence {
 	return one(analysis.Evidence{
 		Rule: ruleAges, Form: a.form(), At: new(a.at), N: a.kept, Of: a.members, Unit: analysis.PerHour,
 		Figures: map[analysis.Figure]float64{
-			"least": leastAge, "uptime": a.uptime, "oldest": a.oldest, "middle": a.middle, "classes": float64(a.filled), "largest": a.largest,
+			"least": a.least, "uptime": a.uptime, "oldest": a.oldest, "middle": a.middle, "classes": float64(a.filled), "largest": a.largest,
 		},
 	})
 }

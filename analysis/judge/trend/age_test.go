@@ -119,8 +119,14 @@ func TestElapsedTimesOfThreadsAreAges(t *testing.T) {
 		elapsed[m] = float64(m+1) / 150 // 24 s apart, to 9.6 of 10 minutes
 	}
 	in := Input{Snapshots: []*analysis.Snapshot{snap}, Elapsed: []map[string][]float64{{onlyFamily: elapsed}}}
-	if got := NewSeries(in).JudgeAll()[onlyFamily].Verdict; got != analysis.Suspicious {
+	judged := NewSeries(in).JudgeAll()[onlyFamily]
+	if got := judged.Verdict; got != analysis.Suspicious {
 		t.Errorf("verdict %s, want suspicious", got)
+	}
+	for _, e := range judged.Evidence {
+		if e.Rule == ruleAges && hoursLong(e.Figures["least"]).Round(time.Second) != 12*time.Second {
+			t.Errorf("members from %v hours on are kept, want 12 s", e.Figures["least"])
+		}
 	}
 	if got := seriesOf(in.Snapshots).JudgeAll()[onlyFamily].Verdict; got != analysis.TooFewPoints {
 		t.Errorf("without ages: %s, want too few points", got)

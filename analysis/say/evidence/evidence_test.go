@@ -280,6 +280,11 @@ func TestTheLargestGroupIsToldWhereItsRateIsAnother(t *testing.T) {
 		}
 	}
 	visible.Unit, visible.LargestSlope = analysis.PerSnapshot, 13
+	fast := visible
+	fast.Unit, fast.Slope, fast.LargestSlope = analysis.PerHour, 3120, 4680
+	if got, want := Visible(fast), "In 8 snapshots, 3 h, a rise of 52 a minute would have been seen, in the largest group, of 90, one of 78 a minute"; got != want {
+		t.Errorf("two rates: %q, want %q", got, want)
+	}
 	if got, want := Visible(visible), "In 8 snapshots, 3 intervals, a rise of 10 per snapshot would have been seen, in the largest group, of 90, one of 13 per snapshot"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

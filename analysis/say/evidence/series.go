@@ -177,7 +177,7 @@ func Visible(v trend.Visible) string {
 		if v.Unit == analysis.PerSnapshot {
 			return wording.Decimal(slope) + " per snapshot"
 		}
-		figure, unit := wording.Pace(slope)
+		figure, unit := wording.PaceAs(slope, v.Slope)
 		return figure + " " + unit
 	}
 	text := fmt.Sprintf("In %s, %s, a rise of %s would have been seen", wording.Plural(v.Snapshots, "snapshot", "snapshots"), length(v.Span, v.Unit), pace(v.Slope))

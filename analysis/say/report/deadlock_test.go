@@ -82,7 +82,7 @@ func TestADeadlockInAProductIsNotForItsUserToReorder(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"hudson.model": "Restart it: a deadlock does not end by itself. Then update Jenkins; if it comes back with the newest release, report it with these stacks.",
-		"com.acme":     "Take these locks in the same order in com.acme.Queue.take.",
+		"com.acme":     "Take these locks in the same order in com.acme.Queue.take. Only a restart ends this deadlock.",
 	} {
 		d := every(t, []map[string]string{{"threads.txt": dump(in)}}).Diagnosis
 		if d.State != string(report.Deadlock) || d.Next == nil || d.Next.Text != want {

@@ -103,7 +103,7 @@ func TestADeadlockLeadsThoseThatWaitBehindIt(t *testing.T) {
 		name, holds  string
 		sentence, do string
 	}{
-		{"each waits for the other", other, "Deadlock in Server: threads “transfer-1” and “transfer-2” wait for each other; 5 to 29 threads ", "Take these locks in the same order in com.acme.Account.deposit."},
+		{"each waits for the other", other, "Deadlock in Server: threads “transfer-1” and “transfer-2” wait for each other; 5 to 29 threads ", "Take these locks in the same order in com.acme.Account.deposit. Only a restart ends this deadlock."},
 		{"the other one waits for a lock that nobody of them holds", "", "", ""},
 	} {
 		var inputs []bundle.Input
@@ -141,10 +141,10 @@ func TestADeadlockWithinTheLibraryIsMendedWhereItIsCalled(t *testing.T) {
 	}
 	const a, b = "0x00000000ff0b0010", "0x00000000ff0b0020"
 	for _, tt := range []struct{ first, other, want string }{
-		{"javax.swing.JTable.getRowCount", "pool-1", "The library takes these locks in two orders: do not call it from com.acme.Save.show while another thread is in it."},
+		{"javax.swing.JTable.getRowCount", "pool-1", "The library takes these locks in two orders: do not call it from com.acme.Save.show while another thread is in it. Only a restart ends this deadlock."},
 		{"javax.swing.JTable.getRowCount", "AWT-EventQueue-0", `Call JTable.getRowCount by SwingUtilities.invokeLater or invokeAndWait: thread "pool-0" is not the event thread (Save.java:80).`},
-		{"java.util.Vector.size", "AWT-EventQueue-0", "The library takes these locks in two orders: do not call it from com.acme.Save.show while another thread is in it."},
-		{"com.acme.Table.getRowCount", "AWT-EventQueue-0", "Take these locks in the same order in java.awt.Component.invalidate and com.acme.Table.getRowCount."},
+		{"java.util.Vector.size", "AWT-EventQueue-0", "The library takes these locks in two orders: do not call it from com.acme.Save.show while another thread is in it. Only a restart ends this deadlock."},
+		{"com.acme.Table.getRowCount", "AWT-EventQueue-0", "Take these locks in the same order in java.awt.Component.invalidate and com.acme.Table.getRowCount. Only a restart ends this deadlock."},
 	} {
 		d := one(t, "threads.txt", head+thread("pool-0", 30, a, b, tt.first, "com.acme.Save.show")+thread(tt.other, 31, b, a, "java.awt.Component.invalidate", "java.awt.EventQueue.run")).Diagnosis
 		if d.State != "deadlock" || d.Next == nil || d.Next.Text != tt.want {

@@ -192,6 +192,16 @@ func (l *Locks) holders(cycle *LockCycle) (out []*LockHolder) {
 	return out
 }
 
+// behind counts those that wait for the locks of a deadlock and are not in it.
+func (l *Locks) behind(cycle *LockCycle) (n int) {
+	for i := range l.List {
+		if slices.Contains(cycle.Locks, l.List[i].ID) {
+			n += l.List[i].Waiters
+		}
+	}
+	return max(0, n-len(cycle.Locks))
+}
+
 // untie says what ends a deadlock, nil without one.
 func (s *Series) untie() *Action {
 	if s.deadlock() == "" {
@@ -208,7 +218,10 @@ func (s *Series) untie() *Action {
 		return &Action{Text: fmt.Sprintf("Restart it: a deadlock does not end by itself. Then update %s; if it comes back with the newest release, report it with these stacks.", cmp.Or(name, s.Process))}
 	}
 	var places []string
-	library := true
+	library, restart := true, ""
+	if cycle.Certainty == wait.Proven {
+		restart = " Only a restart ends this deadlock."
+	}
 	for _, h := range s.Locks.holders(cycle) {
 		library = library && family.OfStandardLibrary(h.At)
 		if at := shortRole(h.At); at != "" && !slices.Contains(places, at) {
@@ -216,12 +229,12 @@ func (s *Series) untie() *Action {
 		}
 	}
 	if through := cycle.callers(); library && len(through) > 0 {
-		return &Action{Text: "The library takes these locks in two orders: do not call it from " + wording.List(through, mostNamed) + " while another thread is in it."}
+		return &Action{Text: "The library takes these locks in two orders: do not call it from " + wording.List(through, mostNamed) + " while another thread is in it." + restart}
 	}
 	if len(places) == 0 {
-		return &Action{Text: "Let all of them take these locks in the same order."}
+		return &Action{Text: "Let all of them take these locks in the same order." + restart}
 	}
-	return &Action{Text: "Take these locks in the same order in " + wording.List(places, mostNamed) + "."}
+	return &Action{Text: "Take these locks in the same order in " + wording.List(places, mostNamed) + "." + restart}
 }
 
 // products are Java programs and libraries that their users do not change, by their packages.
@@ -285,7 +298,12 @@ func (d *diagnosing) waiting(l answer) []string {
 		if c := &l.claims; c.From < n && until == "" {
 			tail = fmt.Sprintf("%d to %s", c.From, tail)
 		}
-		return []string{fmt.Sprintf("%s; %s %s behind them%s", text, tail, waits, until), text}
+		all := s.Locks.behind(&s.Locks.Cycles[0])
+		short := fmt.Sprintf("%s; %s %s behind them%s", text, wording.Members(s.Locks.Kind, all), wording.Fit(all, "waits", "wait"), until)
+		if all != n {
+			return []string{short, text}
+		}
+		return []string{fmt.Sprintf("%s; %s %s behind them%s", text, tail, waits, until), short, text}
 	}
 	h := &l.queue.Holders[0]
 	text := fmt.Sprintf("%s%s %s for one lock%s", l.subject.words(n), in, waits, until)

@@ -99,13 +99,16 @@ func AtLeast(hours float64) string {
 
 // Pace writes a rate in the unit of time in which it is 1 or more: "2.5" and "a second", "6"
 // and "an hour", "0.3" and "a day".
-func Pace(perHour float64) (figure, unit string) {
+func Pace(perHour float64) (figure, unit string) { return PaceAs(perHour, perHour) }
+
+// PaceAs writes a rate in the unit of another one, beside which it stands.
+func PaceAs(perHour, other float64) (figure, unit string) {
 	for _, unit := range []struct {
 		hours float64
 		name  string
 	}{{1. / 3600, "a second"}, {1. / 60, "a minute"}, {1, "an hour"}, {24, "a day"}} {
-		if rate := perHour * unit.hours; rate >= 1 || unit.hours > 1 {
-			return roundly(rate), unit.name
+		if other*unit.hours >= 1 || unit.hours > 1 {
+			return roundly(perHour * unit.hours), unit.name
 		}
 	}
 	return "", ""
