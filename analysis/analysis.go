@@ -180,6 +180,8 @@ const (
 	CutDump ProblemCode = "cut_dump"
 	// CrashOnly is a crash that shows the failing goroutine and not the others.
 	CrashOnly ProblemCode = "crash_only"
+	// UnreadableProcesses are those of which a listing does not show what they hold.
+	UnreadableProcesses ProblemCode = "unreadable_processes"
 )
 
 // Status is the outcome of reading an artifact.

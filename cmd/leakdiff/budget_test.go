@@ -16,8 +16,8 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3514}, // with demand and expression
-	{"analysis/read", 55477},
+	{"analysis", 3516}, // with demand and expression
+	{"analysis/read", 55482},
 	{"analysis/judge", 21633},
 	{"analysis/say", 33555},
 	{"web", 27653},
@@ -25,7 +25,7 @@ var budgets = []budget{
 	{"store", 16635},
 	{"cmd/leakdiff", 11276},
 	{"rest", 352},   // migrations, samples
-	{"all", 186454}, // the sum of those above
+	{"all", 186461}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},

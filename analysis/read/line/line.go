@@ -166,6 +166,11 @@ type Problems struct {
 
 // Add notes a problem of a line; the zero Line stands for the file as a whole.
 func (p *Problems) Add(s analysis.Severity, l Line, what, why, hint string) {
+	p.AddCoded("", s, l, what, why, hint)
+}
+
+// AddCoded is Add for a problem whose kind matters.
+func (p *Problems) AddCoded(code analysis.ProblemCode, s analysis.Severity, l Line, what, why, hint string) {
 	if len(p.list) >= MaxProblems {
 		p.dropped++
 		return
@@ -175,7 +180,7 @@ func (p *Problems) Add(s analysis.Severity, l Line, what, why, hint string) {
 		offset = -1
 	}
 	p.list = append(p.list, analysis.Problem{
-		Path: p.Path, Line: l.Number, Offset: offset, Severity: s,
+		Path: p.Path, Line: l.Number, Offset: offset, Severity: s, Code: code,
 		What: what, Why: why, Hint: hint,
 	})
 }

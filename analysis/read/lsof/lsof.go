@@ -238,7 +238,7 @@ func (b *listingState) unreadable() {
 	if n >= maxUnreadable {
 		what = "at least " + what
 	}
-	b.probs.Add(analysis.Warning, b.firstDenied, what, line.Quote(b.firstDenied.Text)+" means that descriptors are unknown, not that there are none", "run lsof as root")
+	b.probs.AddCoded(analysis.UnreadableProcesses, analysis.Warning, b.firstDenied, what, line.Quote(b.firstDenied.Text)+" means that descriptors are unknown, not that there are none", "run lsof as root")
 }
 
 // skip counts a line that is no row.

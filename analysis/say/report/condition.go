@@ -38,7 +38,7 @@ func (d *diagnosing) condition(s *Series) string {
 
 // unreadable reports a listing that could not show some processes.
 func (d *diagnosing) unreadable() bool {
-	return slices.ContainsFunc(d.r.Problems, func(p analysis.Problem) bool { return p.Hint == "run lsof as root" })
+	return slices.ContainsFunc(d.r.Problems, func(p analysis.Problem) bool { return p.Code == analysis.UnreadableProcesses })
 }
 
 // listAsRoot asks for a listing of all processes where the largest one that could be read holds little,
