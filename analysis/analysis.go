@@ -240,14 +240,14 @@ type Totals struct {
 	// the process (netstat -p): Descriptors is nil then.
 	Sockets *int `json:"sockets,omitempty"`
 	// Handles is the number of sockets, pipes and terminals if a diagnostic report of Node.js
-	// alone shows the descriptors of the process: Descriptors is nil then.
+	// alone shows the descriptors of the process: Descriptors is the same number then.
 	Handles *int `json:"handles,omitempty"`
 	// Numbers is a count of which nothing says what it is of.
 	Numbers *int `json:"numbers,omitempty"`
 }
 
-// Of returns the total of a kind, or nil. That of descriptors is of sockets or handles if
-// nothing else was captured.
+// Of returns the total of a kind, or nil. That of descriptors is of sockets if nothing else was
+// captured.
 func (t Totals) Of(k Kind) *int {
 	switch k {
 	case KindGoroutine:
@@ -255,7 +255,7 @@ func (t Totals) Of(k Kind) *int {
 	case KindThread:
 		return t.Threads
 	case KindDescriptor:
-		return cmp.Or(t.Descriptors, t.Sockets, t.Handles)
+		return cmp.Or(t.Descriptors, t.Sockets)
 	case KindWatch:
 		return t.Watches
 	case KindCount:
@@ -268,12 +268,11 @@ func (t Totals) Of(k Kind) *int {
 // the descriptors were captured, KindHandle if only the handles.
 func (t Totals) Counted(k Kind) Kind {
 	switch {
-	case k != KindDescriptor || t.Descriptors != nil:
-		return k
-	case t.Sockets != nil:
-		return KindSocket
+	case k != KindDescriptor:
 	case t.Handles != nil:
 		return KindHandle
+	case t.Descriptors == nil && t.Sockets != nil:
+		return KindSocket
 	}
 	return k
 }

@@ -360,7 +360,7 @@ func readTotals(ctx context.Context, tx *sql.Tx, list []thinnable) error {
 		if err != nil {
 			return none, nil
 		}
-		for k, total := range []*int{snap.Totals.Goroutines, snap.Totals.Threads, snap.Totals.Of(analysis.KindDescriptor), snap.Totals.Watches} {
+		for k, total := range []*int{snap.Totals.Goroutines, snap.Totals.Threads, snap.Totals.Descriptors, snap.Totals.Watches} {
 			if total != nil {
 				list[at[seq]].totals[k] = *total
 			}

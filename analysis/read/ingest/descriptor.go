@@ -60,7 +60,7 @@ func (b *builder) descriptors() {
 		case source.ofTable():
 			b.s.Totals.Sockets = &n
 		case source.node != nil:
-			b.s.Totals.Handles = &n
+			b.s.Totals.Descriptors, b.s.Totals.Handles = &n, &n
 		default:
 			b.s.Totals.Descriptors = &n
 		}

@@ -136,7 +136,7 @@ func TestACutReportOfNodeCountsAtLeast(t *testing.T) {
 		if err != nil || len(result.Snapshots) != 1 {
 			t.Fatalf("%s: %d snapshots, %v", name, len(result.Snapshots), err)
 		}
-		if s := &result.Snapshots[0]; s.Totals.Descriptors != nil || s.Totals.Handles == nil || *s.Totals.Handles == 0 || s.Exactness(analysis.KindDescriptor) != tt.want {
+		if s := &result.Snapshots[0]; s.Totals.Descriptors == nil || *s.Totals.Descriptors == 0 || s.Totals.Handles == nil || *s.Totals.Handles != *s.Totals.Descriptors || s.Exactness(analysis.KindDescriptor) != tt.want {
 			t.Errorf("%s: descriptors %v, handles %v, %v", name, s.Totals.Descriptors, s.Totals.Handles, s.Exactness(analysis.KindDescriptor))
 		}
 	}

@@ -37,11 +37,11 @@ func (j *JudgedSeries) levelForms(notShown map[string][]bool) {
 		j.countTables(tables, notShown)
 	}
 	if slices.ContainsFunc(j.Snapshots, func(s *analysis.Snapshot) bool {
-		return s.Totals.Descriptors != nil && s.Forms[analysis.KindDescriptor] != analysis.FormInstances
+		return s.Totals.Descriptors != nil && s.Totals.Handles == nil && s.Forms[analysis.KindDescriptor] != analysis.FormInstances
 	}) {
 		j.leaveOut(sockets[analysis.FormInstances], analysis.KindDescriptor, "list inotify instances and no other descriptor, and are left out of verdicts on descriptors")
 	}
-	if slices.ContainsFunc(j.Snapshots, func(s *analysis.Snapshot) bool { return s.Totals.Descriptors != nil }) {
+	if slices.ContainsFunc(j.Snapshots, func(s *analysis.Snapshot) bool { return s.Totals.Descriptors != nil && s.Totals.Handles == nil }) {
 		j.leaveOut(sockets[analysis.FormHandles], analysis.KindDescriptor, "list sockets and pipes and no file, and are left out of verdicts on descriptors")
 	}
 	if bare := sockets[analysis.FormBare]; len(bare) > 0 && len(sockets[analysis.FormEnds]) > 0 {
