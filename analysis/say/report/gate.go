@@ -212,6 +212,8 @@ func (c *Case) Since(series int, earlier []analysis.Snapshot) *Since {
 		before.CapturedAt, now.CapturedAt = time.Time{}, time.Time{}
 	}
 	before.Order, now.Order = 0, 1
+	// A baseline is mostly of another run, which numbers its first goroutines alike: those tell what stays.
+	before.Listener, now.Listener = analysis.Listener{}, analysis.Listener{}
 	pair := c.joined(series, before, now)
 	if len(pair.Series) != 1 || len(pair.Series[0].Snapshots) != 2 || pair.Series[0].Trend.Epochs[1] > 0 {
 		return nil
