@@ -15,6 +15,9 @@ import (
 // oneDumpIsNoGrowth is what a single dump leaves open.
 const oneDumpIsNoGrowth = "One dump cannot say what grows."
 
+// ofOneDump reports an answer whose proof is the condition of the process.
+func (s State) ofOneDump() bool { return s == OneDump || s == OneDumpEach }
+
 // condition words in what state the process of a single dump is, "" where the dump does not show it. Of
 // several processes it names its own.
 func (d *diagnosing) condition(s *Series) string {

@@ -1,7 +1,5 @@
 package report
 
-import "strings"
-
 // Fact is one thing that an answer says below its sentence. Command is for a shell, URL for a
 // browser.
 type Fact struct {
@@ -38,11 +36,11 @@ func (r *Report) Facts() []Fact {
 			out = append(out, Fact{Name: name, Text: text})
 		}
 	}
-	if strings.HasSuffix(d.Proof, oneDumpIsNoGrowth) {
-		add(stateFact, d.Proof)
-	} else {
-		add(proofFact, d.Proof)
+	first := proofFact
+	if State(d.State).ofOneDump() {
+		first = stateFact
 	}
+	add(first, d.Proof)
 	add(sinceFact, d.Since)
 	add(untilFact, d.Until)
 	add(paceFact, d.Rate)

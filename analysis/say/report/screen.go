@@ -183,7 +183,7 @@ func (s *screen) head() string {
 	if state == Fixed {
 		mark, accused = marks["stable"], false
 	}
-	if state == OneDump || state == OneDumpEach || state == NotCompared || state == CannotTell || len(s.r.Series) == 0 {
+	if state.ofOneDump() || state == NotCompared || state == CannotTell || len(s.r.Series) == 0 {
 		mark = "…"
 	}
 	when := s.when()

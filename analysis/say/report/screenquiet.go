@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"leakdiff/analysis"
@@ -36,7 +35,7 @@ func (s *screen) inventory() []string {
 	if len(x.Snapshots) > 1 && proof != "" && x.deadlock() == "" && State(s.State) != Crashed {
 		out = s.labelled("proof", proof, 4)
 	}
-	if len(x.Snapshots) == 1 && strings.HasSuffix(s.Proof, oneDumpIsNoGrowth) {
+	if State(s.State).ofOneDump() && s.Proof != "" {
 		out = s.labelled("state", s.Proof, 4)
 	}
 	if s.Since != "" {
@@ -174,11 +173,7 @@ func (s *screen) top(most int) []string {
 		return nil
 	}
 	x := s.r.Series[order[0]].Top
-	stand := " of the first group stand"
-	if strings.HasPrefix(x.Who, "the ") {
-		stand += "s"
-	}
-	return s.stands("where "+x.Who+stand, x.Stack, most)
+	return s.stands("stack of "+x.Who+" of the first group", x.Stack, most)
 }
 
 // objects are the things with most goroutines of one dump.
