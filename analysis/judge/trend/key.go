@@ -27,7 +27,7 @@ type Key struct {
 
 // KeyKind is creator, package, population, path or total. The name of a total is its kind, that of a
 // population what its states share: a pool, the ends of sockets, a mount. That of a path has a star
-// for the directory in which its families differ.
+// for the name in which its families differ.
 type KeyKind string
 
 const (

@@ -2,20 +2,25 @@ package trend
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	"leakdiff/analysis"
 )
 
-// leastDirectories is how many directories must differ at one place of a path, so that it is one
-// place for many: a tenant, a queue, a topic. Of two nobody knows.
-const leastDirectories = 3
+// leastPlaces is how many names must differ at one place of a path, so that it is one place for many:
+// a tenant, a queue, a topic. Of two nobody knows.
+const leastPlaces = 3
 
-// anyDirectory stands for the directory that differs.
-const anyDirectory = "*"
+// anyName stands for the name that differs.
+const anyName = "*"
 
-// judgePaths judges files as one whose paths differ in one directory: a leak of one segment.log for
+// leastReopened is by how many descriptors each of several files beside each other rises that are one:
+// what is opened once, as each library of a program is, is none of many.
+const leastReopened = 2
+
+// judgePaths judges files as one whose paths differ in one name: a leak of one segment.log for
 // each of many tenants is in as many families, of which none may grow by itself. Those are left out
 // of which a family says as much and has most of the rise.
 func (s *Series) judgePaths() []Key {
@@ -37,7 +42,7 @@ func (s *Series) judgePaths() []Key {
 	})
 }
 
-// pathsApart are the files whose paths differ in one directory, those of most directories first.
+// pathsApart are the files whose paths differ in one name, those of most names first.
 // Each family is in one of them at most.
 func (s *Series) pathsApart() (out []sharing) {
 	at := map[string]*sharing{}
@@ -47,13 +52,18 @@ func (s *Series) pathsApart() (out []sharing) {
 		if a := p.family.Attributes; p.family.Kind != analysis.KindDescriptor || a["type"] != "file" || s.in.Observer[p.family.Fingerprint] {
 			continue
 		}
-		for directory, pattern := range patternsOf(p.family.Attributes["path"]) {
+		path := p.family.Attributes["path"]
+		patterns := directoriesOf(path)
+		if p.gain() >= leastReopened {
+			maps.Copy(patterns, namesOf(path))
+		}
+		for pattern, name := range patterns {
 			if at[pattern] == nil {
 				at[pattern], differ[pattern] = &sharing{name: pattern, kind: p.family.Kind}, map[string]bool{}
 				order = append(order, pattern)
 			}
 			at[pattern].parts = append(at[pattern].parts, p)
-			differ[pattern][directory] = true
+			differ[pattern][name] = true
 		}
 	}
 	slices.SortStableFunc(order, func(a, b string) int {
@@ -61,7 +71,7 @@ func (s *Series) pathsApart() (out []sharing) {
 	})
 	taken := map[*part]bool{}
 	for _, pattern := range order {
-		if len(differ[pattern]) < leastDirectories || slices.ContainsFunc(at[pattern].parts, func(p *part) bool { return taken[p] }) {
+		if len(differ[pattern]) < leastPlaces || slices.ContainsFunc(at[pattern].parts, func(p *part) bool { return taken[p] }) {
 			continue
 		}
 		for _, p := range at[pattern].parts {
@@ -72,28 +82,51 @@ func (s *Series) pathsApart() (out []sharing) {
 	return out
 }
 
-// patternsOf are the patterns of a path with any name for one of its directories, by that
+// directoriesOf are the patterns of a path with any name for one of its directories, with that
 // directory. Below it something must differ already, a number or an id: it is one of many of one
 // layout. The directories of a system are no such places: what is in /var/log and in /var/lib are
 // two things.
 //
-//	"/data/acme/<uid>/segment.log" = {"acme": "/data/*/<uid>/segment.log"}
-func patternsOf(path string) map[string]string {
+//	"/data/acme/<uid>/segment.log" = {"/data/*/<uid>/segment.log": "acme"}
+func directoriesOf(path string) map[string]string {
 	words := strings.Split(path, "/")
-	first := 2 // of "", "data", "acme", "<uid>", "segment.log"
+	first, out := 2, map[string]string{} // of "", "data", "acme", "<uid>", "segment.log"
 	if len(words) > 1 {
 		switch words[1] {
 		case "var", "usr", "etc", "run", "lib", "lib64":
 			first = 3
 		case "proc", "sys", "dev":
-			return nil
+			return out
 		}
 	}
-	out := map[string]string{}
 	for k := first; k < len(words)-1; k++ {
 		if below := strings.Join(words[k+1:], "/"); words[0] == "" && !strings.Contains(words[k], "<") && strings.Contains(below, "<") {
-			out[words[k]] = strings.Join(words[:k], "/") + "/" + anyDirectory + "/" + below
+			out[strings.Join(words[:k], "/")+"/"+anyName+"/"+below] = words[k]
 		}
+	}
+	return out
+}
+
+// namesOf are the patterns of a path with anything for one word of the name of its file, with that
+// word. Its other words, of which the extension is one, and its directory are those of all.
+//
+//	"/app/logs/audit-acme.log" = {"/app/logs/audit-*.log": "acme", "/app/logs/*-acme.log": "audit"}
+func namesOf(path string) map[string]string {
+	out := map[string]string{}
+	at := strings.LastIndexByte(path, '/') + 1
+	if at < 2 || slices.Contains([]string{"proc", "sys", "dev"}, strings.SplitN(path, "/", 3)[1]) {
+		return out
+	}
+	isEnd := func(r rune) bool { return strings.ContainsRune("-_.", r) }
+	for from := at; from < len(path); {
+		to := len(path)
+		if n := strings.IndexFunc(path[from:], isEnd); n >= 0 {
+			to = from + n
+		}
+		if word := path[from:to]; word != "" && to-from < len(path)-at && !strings.Contains(word, "<") && !(to == len(path) && path[from-1] == '.') {
+			out[path[:from]+anyName+path[to:]] = word
+		}
+		from = to + 1
 	}
 	return out
 }

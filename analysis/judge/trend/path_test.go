@@ -15,20 +15,41 @@ func TestADirectoryIsOneOfManyAboveWhatDiffers(t *testing.T) {
 		path string
 		want map[string]string
 	}{
-		{"/data/acme/<uid>/segment.log", map[string]string{"acme": "/data/*/<uid>/segment.log"}},
-		{"/data/eu/acme/<uid>/segment.log", map[string]string{"eu": "/data/*/acme/<uid>/segment.log", "acme": "/data/eu/*/<uid>/segment.log"}},
-		{"/data/acme/segment-<n>.log", map[string]string{"acme": "/data/*/segment-<n>.log"}},
+		{"/data/acme/<uid>/segment.log", map[string]string{"/data/*/<uid>/segment.log": "acme"}},
+		{"/data/eu/acme/<uid>/segment.log", map[string]string{"/data/*/acme/<uid>/segment.log": "eu", "/data/eu/*/<uid>/segment.log": "acme"}},
+		{"/data/acme/segment-<n>.log", map[string]string{"/data/*/segment-<n>.log": "acme"}},
 		{"/data/acme/segment.log", nil},
 		{"/acme/<uid>/segment.log", nil},
 		{"/var/log/<n>.log", nil},
-		{"/var/lib/app/<n>.log", map[string]string{"app": "/var/lib/*/<n>.log"}},
+		{"/var/lib/app/<n>.log", map[string]string{"/var/lib/*/<n>.log": "app"}},
 		{"/usr/share/<n>/x", nil},
 		{"/sys/fs/cgroup/cpu/<id>/tasks", nil},
 		{"/proc/<n>/task/x/<n>", nil},
 		{"memfd/a/<n>", nil},
 		{"", nil},
 	} {
-		if got := patternsOf(tt.path); !maps.Equal(got, tt.want) {
+		if got := directoriesOf(tt.path); !maps.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.path, got, tt.want)
+		}
+	}
+}
+
+func TestAFileIsOneOfManyBesideItByOneWordOfItsName(t *testing.T) {
+	for _, tt := range []struct {
+		path string
+		want map[string]string
+	}{
+		{"/app/logs/audit-acme.log", map[string]string{"/app/logs/audit-*.log": "acme", "/app/logs/*-acme.log": "audit"}},
+		{"/app/logs/acme.log", map[string]string{"/app/logs/*.log": "acme"}},
+		{"/app/logs/audit_acme", map[string]string{"/app/logs/audit_*": "acme", "/app/logs/*_acme": "audit"}},
+		{"/app/logs/acme", nil},
+		{"/app/logs/audit-<n>.log", map[string]string{"/app/logs/*-<n>.log": "audit"}},
+		{"/proc/<n>/net.tcp", nil},
+		{"memfd-a.x", nil},
+		{"/", nil},
+		{"", nil},
+	} {
+		if got := namesOf(tt.path); !maps.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.path, got, tt.want)
 		}
 	}
@@ -74,6 +95,8 @@ func TestFilesOfManyTenantsLeakAsOne(t *testing.T) {
 		{"of three", "file", lines("/data/%s/<uid>/segment.log", "acme", "globex", "hooli"), "/data/*/<uid>/segment.log"},
 		{"of two", "file", lines("/data/%s/<uid>/segment.log", "acme", "globex"), ""},
 		{"of three directories of the system", "file", lines("/var/%s/<uid>/segment.log", "log", "lib", "cache"), ""},
+		{"beside each other", "file", lines("/data/logs/audit-%s.log", "acme", "globex", "hooli"), "/data/logs/audit-*.log"},
+		{"of two beside each other", "file", lines("/data/logs/audit-%s.log", "acme", "globex"), ""},
 		{"of sockets", "unix", lines("/data/%s/<uid>/segment.log", "acme", "globex", "hooli"), ""},
 	} {
 		var got []string
@@ -87,6 +110,22 @@ func TestFilesOfManyTenantsLeakAsOne(t *testing.T) {
 		}
 		if strings.Join(got, " ") != tt.want {
 			t.Errorf("%s: %v, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestFilesThatAreOpenedOnceAreNoneOfMany: two of each come and stay, or one of each.
+func TestFilesThatAreOpenedOnceAreNoneOfMany(t *testing.T) {
+	for _, tt := range []struct {
+		last  string
+		lines map[string]string
+		want  int
+	}{
+		{"twice", map[string]string{"/app/lib/a.jar": "1 1-2 1-3", "/app/lib/b.jar": "11 11-12 11-13", "/app/lib/c.jar": "21 21-22 21-23"}, 1},
+		{"once", map[string]string{"/app/lib/a.jar": "1 1-2 1-2", "/app/lib/b.jar": "11 11-12 11-12", "/app/lib/c.jar": "21 21-22 21-22"}, 0},
+	} {
+		if got := tenantFiles(t, "file", tt.lines).pathsApart(); len(got) != tt.want {
+			t.Errorf("%s again: %+v", tt.last, got)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (j *JudgedSeries) withKeys(findings []Finding, byPrint map[string]*Family) 
 			f.Text = fmt.Sprintf("They move between %s and are counted as one.", wording.Plural(k.Of, "stack group", "stack groups"))
 		}
 		if k.By == trend.ByPath {
-			f.Text = fmt.Sprintf("They are of %s, which differ in one directory.", wording.Plural(k.Of, "path", "paths"))
+			f.Text = fmt.Sprintf("They are of %s, which differ in one name.", wording.Plural(k.Of, "path", "paths"))
 		}
 		if k.By == trend.ByTotal {
 			if totals == nil {
@@ -78,11 +78,11 @@ func (k *FindingKey) scattered() bool {
 	return k != nil && k.By != trend.ByCreator && !k.one()
 }
 
-// one reports families that are one thing in several states or directories.
+// one reports families that are one thing in several states or places.
 func (k *FindingKey) one() bool { return k.By == trend.ByPopulation || k.By == trend.ByPath }
 
 // whole is a family without what tells it from other states of its population: the stack of threads
-// and what their names tell of it, the state of sockets, the directory of a path.
+// and what their names tell of it, the state of sockets, the name in a path.
 func (k *FindingKey) whole(f *Family) Family {
 	out := *f
 	out.Attributes = maps.Clone(f.Attributes)
