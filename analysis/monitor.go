@@ -17,9 +17,14 @@ type Monitor struct {
 	// Waiting are the names of the first of them, At counts them by function.
 	Waiting []string
 	At      []MonitorSite
-	// Holder is the thread that holds it, nil if the dump names none.
-	Holder *MonitorHolder
+	// Holder is the thread that holds it, nil if the dump names none. Then Further are threads on a later
+	// line of the method in which most wait for it, at most MostFurther: who takes a lock there has it.
+	Holder  *MonitorHolder
+	Further []MonitorHolder
 }
+
+// MostFurther is how many threads on a later line are kept: of more nobody knows which has the lock.
+const MostFurther = 5
 
 // MonitorSite counts the threads that wait in one function.
 type MonitorSite struct {

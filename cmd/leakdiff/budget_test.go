@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3516}, // with demand and expression
-	{"analysis/read", 55482},
-	{"analysis/judge", 21633},
-	{"analysis/say", 33557},
+	{"analysis", 3520}, // with demand and expression
+	{"analysis/read", 55540},
+	{"analysis/judge", 21681},
+	{"analysis/say", 33602},
 	{"web", 27653},
 	{"server", 16359},
 	{"store", 16635},
 	{"cmd/leakdiff", 11276},
 	{"rest", 352},   // migrations, samples
-	{"all", 186462}, // the sum of those above
+	{"all", 186618}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},

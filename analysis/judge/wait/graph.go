@@ -41,8 +41,8 @@ type Node struct {
 // Certainty is how sure a holder is.
 type Certainty string
 
-// A thread that prints the lock holds it. A goroutine that is the only one inside the object
-// is likely to hold it; one of several is possible.
+// A thread that prints the lock holds it. A goroutine that is the only one inside the object, or a
+// thread that alone is on a later line of the method, is likely to hold it; one of several is possible.
 const (
 	Proven   Certainty = "proven"
 	Likely   Certainty = "likely"
@@ -209,16 +209,31 @@ func ofThreads(m *analysis.Monitors) *Graph {
 			n.Entries = append(n.Entries, Entry{Func: e.Func, Count: e.Count})
 		}
 		n.Entries = most(n.Entries)
-		if h := x.Holder; h != nil {
-			holder := Holding{Certainty: Proven, ID: max(0, h.ID), Name: h.Name, At: h.At, State: h.State, For: reason(h.State, nil), Lock: -1}
-			if h.Waits > 0 && h.Waits <= len(m.List) {
-				holder.For, holder.Lock = ForLock, h.Waits-1
+		if x.Holder != nil {
+			n.Holders = []Holding{heldBy(x.Holder, Proven, len(m.List))}
+		}
+		for i := range x.Further {
+			h := heldBy(&x.Further[i], Possible, len(m.List))
+			if len(x.Further) == 1 || strings.Contains(x.Class, "ReadWriteLock") && x.Further[i].At == x.Further[0].At {
+				h.Certainty = Likely // of a lock of readers each of them may have it
 			}
-			n.Holders = []Holding{holder}
+			if len(n.Entries) > 0 {
+				h.Inside = n.Entries[0].Func
+			}
+			n.Holders = append(n.Holders, h)
 		}
 		g.Locks = append(g.Locks, n)
 	}
 	return g
+}
+
+// heldBy is a thread that holds one of so many locks, or may.
+func heldBy(h *analysis.MonitorHolder, sure Certainty, locks int) Holding {
+	out := Holding{Certainty: sure, ID: max(0, h.ID), Name: h.Name, At: h.At, State: h.State, For: reason(h.State, nil), Lock: -1}
+	if h.Waits > 0 && h.Waits <= locks {
+		out.For, out.Lock = ForLock, h.Waits-1
+	}
+	return out
 }
 
 // findCycles finds for each lock the shortest way back to it, and keeps each cycle once.

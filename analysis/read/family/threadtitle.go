@@ -68,6 +68,10 @@ func carrier(loose string) bool {
 	return hasPrefix(loose, "okio.", "io.netty.", "kotlin.", "kotlinx.", "scala.", "groovy.lang.", "org.codehaus.groovy.", "org.springframework.aop.", "com.google.common.util.concurrent.")
 }
 
+// OfWait reports a method of a JVM through which a wait passes, whatever is waited for: a park, the
+// queue of a lock, what joins them.
+func OfWait(method string) bool { return waitMachinery(method) || isPlumbing(method) }
+
 func waitMachinery(loose string) bool {
 	if hasPrefix(loose, "java.util.concurrent.locks.", "jdk.internal.misc.Unsafe.", "jdk.internal.vm.") {
 		return true

@@ -15,6 +15,8 @@ const (
 	mostWaiting   = 3
 	mostLockSites = 5
 	mostLockName  = 100
+	// mostLockStacks bounds the threads of a dump among which a holder is looked for that none prints.
+	mostLockStacks = 4000
 )
 
 // lockWaits are the locks for which threads of one dump wait, and who holds them. It is
@@ -28,13 +30,16 @@ type lockWaits struct {
 	// blocked are the waiting threads by their number in the dump, named by their name.
 	blocked map[int]lockHolder
 	named   map[string]int
-	// byID are all threads while an owner may be known by its id alone.
-	byID map[int64]lockThread
+	// byID are all threads while an owner may be known by its id alone. stacks are those of a dump, where
+	// those that wait for a lock print no holder.
+	byID   map[int64]lockThread
+	stacks []lockThread
 }
 
 // lockThread is a thread that may hold a lock.
 type lockThread struct {
 	number      int
+	id          int64
 	name, state string
 	stack       *analysis.Stack
 }
@@ -45,6 +50,8 @@ type lockWait struct {
 	analysis.Monitor
 	key  string
 	sure bool
+	// lines are the first ones of its sites at which a thread waits.
+	lines []int
 	// owner and ownerID are as printed with the waiter.
 	owner   string
 	ownerID int64
@@ -73,11 +80,15 @@ func releases(t *analysis.Thread, object string) bool {
 func (w *lockWaits) add(t *analysis.Thread) {
 	number := w.threads
 	w.threads++
+	seen := lockThread{number, t.ID, clip(t.Name, mostLockName), t.State, t.Stack}
 	if t.ID > 0 && t.Address == 0 && len(w.byID) < mostMonitors { // forms with addresses print who owns
 		if w.byID == nil {
 			w.byID = map[int64]lockThread{}
 		}
-		w.byID[t.ID] = lockThread{number, clip(t.Name, mostLockName), t.State, t.Stack}
+		w.byID[t.ID] = seen
+	}
+	if t.Stack != nil && len(w.stacks) < mostLockStacks {
+		w.stacks = append(w.stacks, seen)
 	}
 	if len(t.Locks) == 0 || len(w.order)+len(w.holds)+len(w.blocked) >= mostMonitors {
 		return
@@ -86,7 +97,8 @@ func (w *lockWaits) add(t *analysis.Thread) {
 		w.byKey, w.holds = map[string]*lockWait{}, map[string]lockHolder{}
 		w.blocked, w.named = map[int]lockHolder{}, map[string]int{}
 	}
-	at := withoutHidden(ownFrame(t.Stack))
+	frame := ownFrame(t.Stack)
+	at := withoutHidden(frame.Func)
 	who := lockHolder{number: number, thread: analysis.MonitorHolder{Name: clip(t.Name, mostLockName), ID: t.ID, State: t.State, At: at}}
 	for _, l := range t.Locks {
 		key := lockKey(l.Object)
@@ -104,7 +116,7 @@ func (w *lockWaits) add(t *analysis.Thread) {
 				continue
 			}
 			who.key = key
-			w.wait(key, l, monitor, at, t.Name)
+			w.wait(key, l, monitor, frame, t.Name)
 		}
 	}
 	if who.key != "" {
@@ -112,7 +124,8 @@ func (w *lockWaits) add(t *analysis.Thread) {
 	}
 }
 
-func (w *lockWaits) wait(key string, l analysis.Lock, monitor bool, at, name string) {
+func (w *lockWaits) wait(key string, l analysis.Lock, monitor bool, frame analysis.Frame, name string) {
+	at := withoutHidden(frame.Func)
 	lock := w.byKey[key]
 	if lock == nil {
 		lock = &lockWait{key: key}
@@ -131,21 +144,56 @@ func (w *lockWaits) wait(key string, l analysis.Lock, monitor bool, at, name str
 		lock.At[site].Count++
 	case at != "" && len(lock.At) < mostLockSites:
 		lock.At = append(lock.At, analysis.MonitorSite{Func: at, Count: 1})
+		lock.lines = append(lock.lines, frame.Line)
+	}
+	if site >= 0 {
+		lock.lines[site] = min(lock.lines[site], frame.Line)
 	}
 }
 
+// further are the threads on a later line of the method in which most wait for a lock that no dump prints
+// the holder of: those of java.util.concurrent, of which jstack without -l prints who waits alone.
+func (w *lockWaits) further(lock *lockWait) (out []lockThread) {
+	if !strings.Contains(lock.Class, "Lock$") || len(lock.At) == 0 {
+		return nil
+	}
+	most := 0
+	for i, site := range lock.At {
+		if site.Count > lock.At[most].Count {
+			most = i
+		}
+	}
+	function, line := lock.At[most].Func, lock.lines[most]
+	for _, t := range w.stacks {
+		if w.blocked[t.number].key == lock.key || line <= 0 {
+			continue
+		}
+		if slices.ContainsFunc(t.stack.Frames, func(f analysis.Frame) bool { return f.Func == function && f.Line > line }) {
+			out = append(out, t)
+		}
+	}
+	if len(out) > analysis.MostFurther {
+		return nil
+	}
+	return out
+}
+
+func (t *lockThread) holder() analysis.MonitorHolder {
+	return analysis.MonitorHolder{Name: t.name, ID: t.id, State: t.state, At: withoutHidden(ownFrame(t.stack).Func)}
+}
+
 // ownFrame is the first frame outside the plumbing of locks, else the first one.
-func ownFrame(s *analysis.Stack) string {
-	if s == nil {
-		return ""
+func ownFrame(s *analysis.Stack) analysis.Frame {
+	if s == nil || len(s.Frames) == 0 {
+		return analysis.Frame{}
 	}
 	for _, f := range s.Frames {
 		if !strings.HasPrefix(f.Func, "java.util.concurrent.locks.") && !strings.HasPrefix(f.Func, "sun.misc.Unsafe.") &&
 			!strings.HasPrefix(f.Func, "jdk.internal.misc.") && !strings.HasPrefix(f.Func, "java.lang.") && !strings.HasPrefix(f.Func, "java.util.concurrent.ForkJoinPool.") {
-			return f.Func
+			return f
 		}
 	}
-	return topFrame(s)
+	return s.Frames[0]
 }
 
 // withoutHidden leaves out the address of a hidden class.
@@ -182,7 +230,7 @@ func (w *lockWaits) monitors(deadlocks []thread.Deadlock) *analysis.Monitors {
 			}
 		}
 		if x, known := w.byID[lock.ownerID]; known && !held {
-			holder, held = lockHolder{number: x.number, thread: analysis.MonitorHolder{Name: x.name, ID: lock.ownerID, State: x.state, At: withoutHidden(ownFrame(x.stack))}}, true
+			holder, held = lockHolder{number: x.number, thread: x.holder()}, true
 		}
 		if held {
 			holders[lock] = holder
@@ -215,6 +263,12 @@ func (w *lockWaits) monitors(deadlocks []thread.Deadlock) *analysis.Monitors {
 			h := holder.thread
 			h.Waits = place[w.blocked[holder.number].key]
 			lock.Holder = &h
+		} else {
+			for _, t := range w.further(lock) {
+				h := t.holder()
+				h.Waits = place[w.blocked[t.number].key]
+				lock.Further = append(lock.Further, h)
+			}
 		}
 		out.List = append(out.List, lock.Monitor)
 	}

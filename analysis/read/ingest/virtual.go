@@ -39,7 +39,7 @@ func (v *virtualThreads) add(t *analysis.Thread) {
 		return
 	}
 	if v.pinned++; v.pinned == 1 {
-		v.first, v.at = t.Name, withoutHidden(ownFrame(t.Stack))
+		v.first, v.at = t.Name, withoutHidden(ownFrame(t.Stack).Func)
 		if v.first == "" {
 			v.first = "#" + strconv.FormatInt(t.ID, 10)
 		}

@@ -449,6 +449,9 @@ func (r *Redactor) allowSnapshot(snap *analysis.Snapshot) {
 			if m.Holder != nil {
 				r.allow(free, m.Holder.Name, m.Holder.State)
 			}
+			for _, h := range m.Further {
+				r.allow(free, h.Name, h.State)
+			}
 		}
 	}
 	if snap.Joined != nil {

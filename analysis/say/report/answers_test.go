@@ -110,6 +110,9 @@ func said(r *report.Report) string {
 	if d.Next != nil {
 		text = append(text, d.Next.Text, d.Next.Command)
 	}
+	for _, step := range d.Steps {
+		text = append(text, step.Text, step.Command)
+	}
 	text = append(text, d.Also...)
 	for _, f := range report.NewTicket(r).Facts {
 		text = append(text, f.Name+": "+f.Text)

@@ -8,6 +8,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/expression"
+	"leakdiff/analysis/judge/wait"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/wording"
 )
@@ -270,14 +271,22 @@ func (s *Series) connectionsNow() string {
 	return text + "."
 }
 
-// topStack is where the largest group of a single dump stands that has a stack, nil without one.
+// topStack is where the holder of the lock stands that most of a single dump wait for, else its largest group
+// that has a stack, nil without one.
 func (j *JudgedSeries) topStack(s *Series) *MemberStack {
 	if len(j.Snapshots) != 1 {
 		return nil
 	}
+	if x := s.Locks.longest(); x != nil {
+		h := &x.Holders[0]
+		if stack, _ := holderStack(j.Snapshots[0], s.Locks.Kind, &wait.Holding{ID: h.ID, Name: h.Name, At: h.At}); stack != nil {
+			own := j.OwnCode()
+			return &MemberStack{Who: h.Who(s.Locks.Kind) + ", " + h.role(), Stack: markedFrames(own, stack, marksOf(own, s.Locks.Kind, stack))}
+		}
+	}
 	for _, f := range s.Largest() {
 		if l := j.LocatedStack(f.Fingerprint, 0); l != nil && len(l.Stack) > 0 {
-			return &MemberStack{Who: share(f.Kind, l.Of.Members, l.Of.Of), Stack: l.Stack}
+			return &MemberStack{Who: share(f.Kind, l.Of.Members, l.Of.Of) + " of the first group", Stack: l.Stack}
 		}
 	}
 	return nil

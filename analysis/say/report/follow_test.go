@@ -105,7 +105,7 @@ func TestAMemberIsFollowedWithItsLocks(t *testing.T) {
 	c := built(t, []bundle.Input{{Name: "shop.txt", Size: -1, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(dump)), nil }}})
 	for name, want := range map[string]string{
 		"thread:12": "Shop.refresh Shop.java:6, TIMED_WAITING, keeper, holds lock 1 (java.lang.Object), for which 2 threads wait\n",
-		"thread:16": "Shop.buy Shop.java:15, BLOCKED, buyer-1, waits for lock 1 (java.lang.Object), its holder: thread \"keeper\" in Shop.refresh, which is TIMED_WAITING\n",
+		"thread:16": "Shop.buy Shop.java:15, BLOCKED, buyer-1, waits for lock 1 (java.lang.Object), its holder: thread \"keeper\" in Shop.refresh, which waits\n",
 		"thread:18": "Clock.tick Clock.java:3, TIMED_WAITING, clock\n",
 	} {
 		found, err := c.Follow(name)

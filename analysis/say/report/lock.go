@@ -330,6 +330,14 @@ func (h *LockHolder) words(kind analysis.Kind) string {
 	return text
 }
 
+// role is "likely holder of the lock".
+func (h *LockHolder) role() string {
+	if h.Certainty != wait.Proven {
+		return string(h.Certainty) + " holder of the lock"
+	}
+	return "holder of the lock"
+}
+
 // Who is a holder in words: "goroutine 7".
 func (h *LockHolder) Who(kind analysis.Kind) string {
 	if kind == analysis.KindThread {
@@ -379,10 +387,13 @@ func (h *LockHolder) awaited() string {
 	case wait.Running:
 		return "runs"
 	}
-	if h.State != "" {
-		return "is " + h.State
+	switch h.State {
+	case "":
+		return ""
+	case "WAITING", "TIMED_WAITING":
+		return waits
 	}
-	return ""
+	return "is " + h.State
 }
 
 func cycleOf(g *wait.Graph, cycle []int, ids []string) LockCycle {

@@ -117,15 +117,20 @@ func (s *StillThreads) text() string {
 	return fmt.Sprintf("%s: in %d dumps over %s %s %s and %s no CPU", s.who(), s.dumps, seconds(s.WallSeconds), wording.Fit(s.Threads, "it waits", "they wait"), standings[s.WaitsFor][0], wording.Fit(s.Threads, "uses", "use"))
 }
 
-// withProgress adds to the answer where nothing grew what uses most of the processor and what stands
-// still, and has shorter wordings without them.
-func (s *Series) withProgress(text string) (whole string, shorter []string) {
+// withProgress adds to the answer where nothing grew who waits for a lock, what uses most of the processor
+// and what stands still, and has shorter wordings without them.
+func (d *diagnosing) withProgress(s *Series, text string) (whole string, shorter []string) {
 	whole, and := text, ", but "
 	if s.Memory != nil || s.heapGrew() {
 		and = " and "
 	}
 	if len(s.Busy) > 0 {
 		shorter, whole, and = append(shorter, whole), whole+and+s.Busy[0].text(), " and "
+	}
+	if x := s.Locks.longest(); x != nil && len(s.Busy) == 0 {
+		who, full := wording.Members(s.Locks.Kind, x.Waiters), d.waitForLock(s, x)
+		part, _, _ := strings.Cut(full, ";")
+		return whole + and + who + " " + full, []string{"No leak seen" + s.place("in") + ", but " + who + " " + full, whole + and + who + " " + part, whole}
 	}
 	// Who reads a socket may wait for the next request: that is told below and is no answer.
 	if i := slices.IndexFunc(s.Still, func(x StillThreads) bool { return x.WaitsFor != progress.ForSocket }); i >= 0 {

@@ -79,22 +79,35 @@ func (s *Series) queueOf(f *Finding) *Lock {
 // of them wait for one lock; its likely holder waits for 8 shim calls". It is "" without such
 // a lock.
 func (d *diagnosing) queued(s *Series) string {
-	if s.Locks == nil || len(s.Locks.List) == 0 {
+	x := s.Locks.longest()
+	if x == nil {
 		return ""
 	}
-	x := &s.Locks.List[0]
-	if x.Waiters < leastQueue || len(x.Holders) == 0 || x.Holders[0].Certainty == wait.Possible {
-		return ""
-	}
-	text := fmt.Sprintf(", %d of them wait for one lock", x.Waiters)
+	return fmt.Sprintf(", %d of them %s", x.Waiters, d.waitForLock(s, x))
+}
+
+// waitForLock words whom those wait for that wait for a lock: "wait for one lock; its holder is in main.(*cache).get".
+func (d *diagnosing) waitForLock(s *Series, x *Lock) string {
+	text := "wait for one lock"
 	holder := "its " + string(x.Holders[0].Certainty) + " holder"
 	if x.Holders[0].Certainty == Proven {
 		holder = "its holder"
 	}
 	if on := holderWaitsOn(d.nouns, &x.Holders[0]); on != "" {
-		return text + "; " + holder + " waits " + on + x.Holders[0].waitsIn()
+		return text + "; " + holder + " waits " + on + x.Holders[0].waitsIn(s.Locks.Kind)
 	}
-	return text + "; " + holder + " is in " + shortRole(x.Holders[0].At)
+	return text + "; " + holder + " is in " + ShortFunction(s.Locks.Kind, x.Holders[0].At)
+}
+
+// longest is the lock that most wait for, if a holder can be named, nil without such a lock.
+func (l *Locks) longest() *Lock {
+	if l == nil || len(l.List) == 0 {
+		return nil
+	}
+	if x := &l.List[0]; x.Waiters >= leastQueue && len(x.Holders) > 0 && x.Holders[0].Certainty != wait.Possible {
+		return x
+	}
+	return nil
 }
 
 // withRoot are a text that queued ends, with who holds the lock that the holder waits for, at the end of the
@@ -322,9 +335,9 @@ func (d *diagnosing) waiting(l answer) []string {
 	}
 	if on := holderWaitsOn(d.nouns, h); on != "" {
 		text := text + "; " + holder + " " + holds + " " + on
-		return []string{text + h.waitsIn(), text}
+		return []string{text + h.waitsIn(s.Locks.Kind), text}
 	}
-	return []string{text + "; " + holder + " is in " + shortRole(h.At), text}
+	return []string{text + "; " + holder + " is in " + ShortFunction(s.Locks.Kind, h.At), text}
 }
 
 // tied reports a queue for a lock of a deadlock, or for one whose holder waits for such a lock: no
@@ -377,11 +390,14 @@ func (d *diagnosing) deadlocked(leads []answer) bool {
 
 // lookAtHolder says where to look in a queue whose holder is known.
 func (d *diagnosing) lookAtHolder(l answer) string {
-	h, s := &l.queue.Holders[0], &d.r.Series[l.series]
+	return d.lookAt(&d.r.Series[l.series], &l.queue.Holders[0])
+}
+
+func (d *diagnosing) lookAt(s *Series, h *LockHolder) string {
 	if s.Project == "" && h.WaitsFor == wait.ForIO && h.Place != "" {
 		return h.withoutLock(s.Locks.Kind)
 	}
-	text := fmt.Sprintf("Look at %s in %s: it holds the lock", h.Who(s.Locks.Kind), shortRole(h.At))
+	text := fmt.Sprintf("Look at %s in %s: it holds the lock", h.Who(s.Locks.Kind), ShortFunction(s.Locks.Kind, h.At))
 	if h.Certainty != Proven {
 		text = strings.Replace(text, "it holds", "it "+string(h.Certainty)+" holds", 1)
 	}
@@ -416,7 +432,7 @@ func (h *LockHolder) withoutLock(kind analysis.Kind) string {
 	if h.Certainty != Proven {
 		sure = string(h.Certainty) + " "
 	}
-	return fmt.Sprintf("Set a %s for the %s at %s in %s, and do no I/O under the lock: %s %sholds it.", bound, io, h.Place, shortRole(h.Caller), h.Who(kind), sure)
+	return fmt.Sprintf("Set a %s for the %s at %s in %s, and do no I/O under the lock: %s %sholds it.", bound, io, h.Place, ShortFunction(kind, h.Caller), h.Who(kind), sure)
 }
 
 // holderCalls words the calls that a holder waits for, which it started itself, "" without any.
@@ -481,11 +497,11 @@ func holderWaitsOn(nouns noun.List, h *LockHolder) string {
 }
 
 // waitsIn is " in pool.(*Pool).fetch" where a holder waits for no lock and for none that it started.
-func (h *LockHolder) waitsIn() string {
+func (h *LockHolder) waitsIn(kind analysis.Kind) string {
 	if h.At == "" || !slices.Contains([]wait.Reason{wait.ForIO, wait.ForSyscall, wait.ForChannel}, h.WaitsFor) {
 		return ""
 	}
-	return " in " + shortRole(h.At)
+	return " in " + ShortFunction(kind, h.At)
 }
 
 // queueLinks are the cells of a queue: what the holder waits for, the holder, those that wait.
@@ -507,9 +523,5 @@ func (d *diagnosing) queueLinks(l answer) []Link {
 	if h.Recursive {
 		text += ", waits for it itself"
 	}
-	who := "holder of the lock"
-	if h.Certainty != Proven {
-		who = string(h.Certainty) + " holder of the lock"
-	}
-	return append(out, Link{Figure: "1", Noun: who, Text: text, Series: l.series, Finding: l.finding.Rank})
+	return append(out, Link{Figure: "1", Noun: h.role(), Text: text, Series: l.series, Finding: l.finding.Rank})
 }

@@ -152,7 +152,8 @@ type Series struct {
 	Project string `json:"project,omitempty"`
 	// Alike is what the catalogue knows of what makes up most of a single dump.
 	Alike *Likeness `json:"alike,omitempty"`
-	// Top is where the largest group of a single dump stands, nil without a stack.
+	// Top is where the holder of the lock stands that most of a single dump wait for, else its largest
+	// group. It is nil without a stack.
 	Top *MemberStack `json:"largest_stack,omitempty"`
 	// Gauges are quantities beside what was captured, such as memory and pods of its node.
 	Gauges []Gauge `json:"gauges,omitempty"`

@@ -166,14 +166,14 @@ func (s *screen) stands(caption string, stack []StackFrame, most int) []string {
 	return out
 }
 
-// top is the stack of the largest group of a single dump.
+// top is the stack that says most of a single dump.
 func (s *screen) top(most int) []string {
 	order := s.r.seriesInOrder()
 	if State(s.State) != OneDump || len(order) == 0 || s.r.Series[order[0]].Top == nil {
 		return nil
 	}
 	x := s.r.Series[order[0]].Top
-	return s.stands("stack of "+x.Who+" of the first group", x.Stack, most)
+	return s.stands("stack of "+x.Who, x.Stack, most)
 }
 
 // objects are the things with most goroutines of one dump.

@@ -92,7 +92,12 @@ func pickFrames(frames []StackFrame, most int) []int {
 		alone = alone && standard(i)
 	}
 	for i := range n {
-		if alone || !standard(i) {
+		if !standard(i) || alone && !family.OfWait(frames[i].Function) {
+			pick(i)
+		}
+	}
+	for i := range n {
+		if alone {
 			pick(i)
 		}
 	}

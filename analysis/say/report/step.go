@@ -363,7 +363,10 @@ func (s *Series) holds() bool {
 
 // look are the steps before the captures that decide, of a single dump. What changes code is for who
 // writes the program alone.
-func (s *Series) look(state State) (out []Action) {
+func (d *diagnosing) lookInto(s *Series, state State) (out []Action) {
+	if x := s.Locks.longest(); x != nil && len(x.stuck()) == 0 && (state == OneDump || state == NoLeakSeen) {
+		return []Action{{Text: "If they stay: " + wording.Lower(d.lookAt(s, &x.Holders[0]))}}
+	}
 	if state != OneDump {
 		return nil
 	}

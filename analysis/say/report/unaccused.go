@@ -112,7 +112,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 		out.Limit = "" // the sentence tells it, or nothing has one
 	}
 	out.Next = d.nextOf(first)
-	if out.Steps = actions(s.look(first.state), out.Next); len(out.Steps) > 0 {
+	if out.Steps = actions(d.lookInto(s, first.state), out.Next); len(out.Steps) > 0 {
 		out.Next = &out.Steps[0]
 	}
 	out.Stated = begins(out.Sentence, out.State)
@@ -302,7 +302,7 @@ func (d *diagnosing) rest(series int) resting {
 	default:
 		still, _, over := d.still(s)
 		memory := append(s.memoryRises(), "")
-		out.text, out.shorter = s.withProgress(d.noneGrew(s, memory[0]))
+		out.text, out.shorter = d.withProgress(s, d.noneGrew(s, memory[0]))
 		for i, text := range memory[:len(memory)-1] {
 			switch {
 			case i == len(memory)-2:
