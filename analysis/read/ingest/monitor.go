@@ -151,10 +151,9 @@ func (b *builder) owners(p *part) {
 		}
 		b.s.Statements = append(b.s.Statements, analysis.Statement{
 			Key:   "owners " + family,
-			Title: fmt.Sprintf("%s: an object for each thread", g.Family.Title),
-			Text: fmt.Sprintf("%d of the %d threads name the object that they wait for (%s), and it is another one for each. "+
-				"Idle workers of one pool would wait for the same one.", waiting, g.Count, class),
-			Path: p.path,
+			Title: fmt.Sprintf("%d of %d threads wait for an object of their own: %s", waiting, g.Count, g.Family.Title),
+			Text:  fmt.Sprintf("Those objects are of %s. Idle workers of one executor would wait for the same one.", class),
+			Path:  p.path,
 		})
 	}
 }

@@ -48,7 +48,7 @@ func TestADumpOfThreadsStatesWhoWaitsForWhom(t *testing.T) {
 			[]string{`3 threads wait for one lock, a app.Store | "a" and 2 others in jstack.txt wait for 0x00000001 (a app.Store), which "writer" holds while it is RUNNABLE in app.Disk.write. That is contention, no leak: look at what the holder does.`}},
 		{"two threads behind one holder are everyday life", [][2]string{owner, {"a", blocked("0x00000001")}, {"b", blocked("0x00000001")}}, nil},
 		{"ten threads with an object each are ten owners", pools(10, func(i int) string { return fmt.Sprintf("0x%08x", i+16) }),
-			[]string{"pool-N-thread-N · Pool.take: an object for each thread | 10 of the 10 threads name the object that they wait for (app.Pool), and it is another one for each. Idle workers of one pool would wait for the same one."}},
+			[]string{"10 of 10 threads wait for an object of their own: pool-N-thread-N · Pool.take | Those objects are of app.Pool. Idle workers of one executor would wait for the same one."}},
 		{"ten threads of one object are one pool", pools(10, func(int) string { return "0x00000010" }), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func TestTheRemedyOfAUnitIsThatOfTheStackThatIsShown(t *testing.T) {
 		captures = append(captures, map[string]string{"app/goroutine.txt": text})
 	}
 	d := every(t, captures).Diagnosis
-	if want := "Nobody sends to the channel at work.go:84, nor closes it: close it where its sender ends, or select on ctx.Done()."; d.Next == nil || d.Next.Text != want || !strings.Contains(d.Sentence, "HTTP server connections") {
+	if want := "Nobody sends to the channel at work.go:84, nor closes it: close it where its sender ends (if it is ctx.Done(), call its cancel), or select on ctx.Done() too."; d.Next == nil || d.Next.Text != want || !strings.Contains(d.Sentence, "HTTP server connections") {
 		t.Errorf("%s: %+v, want %s", d.Sentence, d.Next, want)
 	}
 }

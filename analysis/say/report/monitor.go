@@ -104,6 +104,12 @@ func (o *Object) threadText() string {
 	return text
 }
 
+// ownersOf reports a fact about the owners of threads that an answer is about, nil without one.
+func (f *Finding) ownersOf(lead *Finding) bool {
+	family, ok := strings.CutPrefix(f.Stated, "owners ")
+	return ok && lead != nil && slices.Contains(lead.Families, family)
+}
+
 // ownersListed reports a statement about the owners of a family of threads that the objects
 // of the series make as well.
 func (j *JudgedSeries) ownersListed(key string) bool {

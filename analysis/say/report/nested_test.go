@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -48,5 +49,20 @@ func TestNestedLocksInOneOrderAreNoDeadlock(t *testing.T) {
 				t.Errorf("%d cycles, %q", cycles, r.Diagnosis.Sentence)
 			}
 		})
+	}
+}
+
+// TestTheTypeOfALibraryNamesNoLeak: each goroutine reads its own connection, by an address of net.netFD.
+func TestTheTypeOfALibraryNamesNoLeak(t *testing.T) {
+	var captures []map[string]string
+	for k := range 5 {
+		text := "goroutine 1 [running]:\nmain.main()\n\t/src/main.go:9 +0x1d\n"
+		for i := range 4 + 6*k {
+			text += fmt.Sprintf("\ngoroutine %d [IO wait]:\ninternal/poll.runtime_pollWait(0x7f00%04x, 0x72)\n\t/usr/local/go/src/runtime/netpoll.go:351 +0x85\nnet.(*netFD).Read(0xc000%04x00, {0xc000%04x40, 0x10, 0x10})\n\t/usr/local/go/src/net/fd_posix.go:68 +0x25\nmain.probe()\n\t/src/main.go:52 +0x1d\ncreated by main.check in goroutine 1\n\t/src/main.go:61 +0x5a\n", 100+i, i, i, i)
+		}
+		captures = append(captures, map[string]string{"app/goroutine.txt": text})
+	}
+	if d := every(t, captures).Diagnosis; d.Sentence != "app started 24 goroutines in main.probe and none ended." {
+		t.Error(d.Sentence)
 	}
 }

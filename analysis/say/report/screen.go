@@ -518,7 +518,7 @@ func (s *screen) further(most int) []string {
 			}
 			pool := x.saturatedPool()
 			full := s.State == string(Saturated) && pool != nil && text == pool.title()
-			if full || s.lead == nil && strings.Contains(strings.ToLower(s.Sentence), strings.ToLower(text)) || s.State == string(Deadlock) && x.Findings[k].tellsOf(x.Locks) || s.tellsQueue(i, &x.Findings[k]) {
+			if full || s.lead == nil && strings.Contains(strings.ToLower(s.Sentence), strings.ToLower(text)) || s.State == string(Deadlock) && x.Findings[k].tellsOf(x.Locks) || s.tellsQueue(i, &x.Findings[k]) || x.Findings[k].ownersOf(s.lead) {
 				continue // the answer says it
 			}
 			if len(s.r.Series) > 1 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/noun"
 	"leakdiff/analysis/say/wording"
 )
@@ -157,6 +158,10 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 			out.many = first + "s of " + rest
 		}
 	}
+	parts := 0
+	for _, p := range o.Each {
+		parts += p.N
+	}
 	switch n := nouns.Of(names...); {
 	case n != nil:
 		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy
@@ -166,8 +171,8 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 		}
 	case strings.HasSuffix(o.Type, " thread pools"):
 		out.one, out.many, out.ended = o.Name+" thread pool", o.Name+" thread pools", "shut down"
-	case o.Level == analysis.ByGoroutine && lead != nil:
-		out = s.nameOf(nouns, lead, f)
+	case lead != nil && (o.Level == analysis.ByGoroutine || parts == 1 && family.OfStandardLibrary(o.Type)):
+		out = s.nameOf(nouns, lead, f) // the type of a library names nobody's code
 	}
 	out.counts = o.Counts
 	came, followed := inEpoch(o.Born, o.Counts)
@@ -178,10 +183,6 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 		out.lives(lead.Life) // one part each can be followed
 	}
 	out.identity, out.reused = o.identity(), o.Level == analysis.ByEnds
-	parts := 0
-	for _, p := range o.Each {
-		parts += p.N
-	}
 	if (parts > 1 || len(o.InStep) > 0) && !out.connection {
 		out.each = o.keeps(s, out.one, f.Families)
 	}

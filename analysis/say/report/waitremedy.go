@@ -15,7 +15,7 @@ import (
 // line. What has no row waits for something that the state does not tell.
 var remedies = map[string]string{
 	"chan send":               "Nobody receives from the channel at %s: buffer it, or select on ctx.Done().",
-	"chan receive":            "Nobody sends to the channel at %s, nor closes it: close it where its sender ends, or select on ctx.Done().",
+	"chan receive":            "Nobody sends to the channel at %s, nor closes it: close it where its sender ends (if it is ctx.Done(), call its cancel), or select on ctx.Done() too.",
 	"chan send (nil chan)":    "The channel at %s is nil: make it before it is used.",
 	"chan receive (nil chan)": "The channel at %s is nil: make it before it is used.",
 	"select":                  "No case of the select at %s comes: let one end it, such as ctx.Done(), and reach it.",
@@ -36,7 +36,7 @@ const (
 	readersHold = "A reader holds the lock at %s and does not release it: check each return behind an RLock of it, and defer RUnlock."
 	awake       = "What waits at %s goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."
 	// unseenSender is of a receive of which no minute is seen.
-	unseenSender = "What receives at %s does not end: select on ctx.Done() beside it, or close the channel where its sender ends. A ticker never closes its channel."
+	unseenSender = "What receives at %s does not end: if it is ctx.Done(), call its cancel; else close the channel where its sender ends (a ticker never does), or select on ctx.Done() too."
 	// unendedObject is of a select in a method of an object of the reader's own.
 	unendedObject = "No case of the select at %%s comes: call the cancel of each %s (or its Close or Stop) where it ends."
 	// unread is of a write that waits: the buffers on the way are full.

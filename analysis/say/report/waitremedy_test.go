@@ -12,7 +12,7 @@ func TestEachStateHasItsRemedy(t *testing.T) {
 	const group = "sync.runtime_Semacquire(0x1)\n\t/usr/local/go/src/runtime/sema.go:71 +0x25\nsync.(*WaitGroup).Wait(0x1)\n\t/usr/local/go/src/sync/waitgroup.go:118 +0x48\n"
 	for state, want := range map[string]struct{ above, text string }{
 		"chan send":               {"", "Nobody receives from the channel at work.go:21: buffer it, or select on ctx.Done()."},
-		"chan receive":            {"", "Nobody sends to the channel at work.go:21, nor closes it: close it where its sender ends, or select on ctx.Done()."},
+		"chan receive":            {"", "Nobody sends to the channel at work.go:21, nor closes it: close it where its sender ends (if it is ctx.Done(), call its cancel), or select on ctx.Done() too."},
 		"chan send (nil chan)":    {"", "The channel at work.go:21 is nil: make it before it is used."},
 		"chan receive (nil chan)": {"", "The channel at work.go:21 is nil: make it before it is used."},
 		"select":                  {"", "No case of the select at work.go:21 comes: let one end it, such as ctx.Done(), and reach it."},
@@ -131,10 +131,10 @@ func waitingIn(state, above, function string) (out []map[string]string) {
 
 func TestOfWhatWakesAllTheTimeNobodySaysThatNothingComes(t *testing.T) {
 	for name, tc := range map[string]struct{ minutes, want string }{
-		"each waits since it came":        {"", "Nobody sends to the channel at work.go:21, nor closes it: close it where its sender ends, or select on ctx.Done()."},
+		"each waits since it came":        {"", "Nobody sends to the channel at work.go:21, nor closes it: close it where its sender ends (if it is ctx.Done(), call its cancel), or select on ctx.Done() too."},
 		"none waits for a minute":         {"[chan receive]", "What waits at work.go:21 goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."},
 		"none waits for half of the time": {"[chan receive, 119 minutes]", "What waits at work.go:21 goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."},
-		"some wait for half of the time":  {"[chan receive, 120 minutes]", "Nobody sends to the channel at work.go:21, nor closes it: close it where its sender ends, or select on ctx.Done()."},
+		"some wait for half of the time":  {"[chan receive, 120 minutes]", "Nobody sends to the channel at work.go:21, nor closes it: close it where its sender ends (if it is ctx.Done(), call its cancel), or select on ctx.Done() too."},
 	} {
 		captures := waitingIn("chan receive", "", "main.work")
 		for _, files := range captures {
@@ -255,7 +255,7 @@ func TestTheRemedyIsThatOfNearlyAll(t *testing.T) {
 				text, _, _ = strings.Cut(text, "\ngoroutine 100 ")
 			}
 			return young.ReplaceAllString(text, "]")
-		}, "What receives at work.go:21 does not end: select on ctx.Done() beside it, or close the channel where its sender ends. A ticker never closes its channel."},
+		}, "What receives at work.go:21 does not end: if it is ctx.Done(), call its cancel; else close the channel where its sender ends (a ticker never does), or select on ctx.Done() too."},
 		"one of those that came ended": {"chan send", func(i int, text string) string {
 			if i > 2 {
 				text = without(text, 112)
