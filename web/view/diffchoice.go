@@ -224,7 +224,7 @@ func (m *diffMaker) spreadName() string {
 		return "Over time"
 	}
 	s := Visible(m.in.Labels[0]) + " to " + Visible(m.in.Labels[len(m.in.Labels)-1])
-	if len([]rune(s)) > 16 {
+	if len([]rune(s)) > 13 { // the column is no wider
 		return "Over time"
 	}
 	return s
