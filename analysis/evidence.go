@@ -23,10 +23,14 @@ type Descriptor struct {
 	State   string
 	Deleted bool
 	// Idle reports that the program holds the socket in a pool without waiting for it:
-	// a libuv handle whose is_referenced is false.
-	Idle  bool
-	Place Place
+	// a libuv handle whose is_referenced is false. Unread reports that it does not read what comes:
+	// one that is readable and not is_active.
+	Idle, Unread bool
+	Place        Place
 }
+
+// Unread is the state of connections in Group.States that are open and that their program does not read.
+const Unread = "ESTABLISHED, unread"
 
 // Socket is one row of a socket table (ss, netstat, /proc/PID/net): a socket of a
 // network namespace, with its owner only if the table names it.

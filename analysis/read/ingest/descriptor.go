@@ -414,7 +414,10 @@ func (b *builder) countDescriptors(source *part, rows list, watches map[int]int)
 	for d := range rows.all() {
 		g := c.group(i)
 		i++
-		if d.State != "" {
+		switch {
+		case d.State == "ESTABLISHED" && d.Unread:
+			g.States[analysis.Unread]++
+		case d.State != "":
 			g.States[d.State]++
 		}
 		opened.count(g.Family.Fingerprint, d)
@@ -539,6 +542,9 @@ func appendDetail(b []byte, d *analysis.Descriptor) []byte {
 	}
 	if d.Idle {
 		b = append(b, " idle: nothing in the event loop waits for it"...)
+	}
+	if d.Unread {
+		b = append(b, " unread: the program does not read what it receives"...)
 	}
 	return b
 }

@@ -72,8 +72,8 @@ func (b *builder) handles(rows []analysis.Descriptor) {
 		}
 	}
 	for i := range rows {
-		if h := byFD[rows[i].FD]; h != nil && h.Idle && (rows[i].Remote == "" || rows[i].Remote == h.Remote) {
-			rows[i].Idle = true
+		if h := byFD[rows[i].FD]; h != nil && (rows[i].Remote == "" || rows[i].Remote == h.Remote) {
+			rows[i].Idle, rows[i].Unread = h.Idle, h.Unread
 		}
 	}
 }

@@ -33,7 +33,7 @@ type rowWords struct {
 // rowKind is a row without its numbers and names.
 type rowKind struct {
 	kind, access, device, protocol, state string
-	deleted, idle                         bool
+	deleted, idle, unread                 bool
 }
 
 // Names up to maxName bytes are kept once, as many as maxNames of a file.
@@ -92,7 +92,7 @@ func (w *rowWords) code(c *column.Codec, last *numbers, d *analysis.Descriptor) 
 func (w *rowWords) kind(c *column.Codec, d *analysis.Descriptor) {
 	var at uint64
 	if !c.Reading() {
-		k := rowKind{d.Type, d.Access, d.Device, d.Protocol, d.State, d.Deleted, d.Idle}
+		k := rowKind{d.Type, d.Access, d.Device, d.Protocol, d.State, d.Deleted, d.Idle, d.Unread}
 		if _, known := w.kinds.at[k]; !known {
 			for _, text := range []*string{&k.kind, &k.access, &k.device, &k.protocol, &k.state} {
 				*text = strings.Clone(*text)
@@ -102,7 +102,7 @@ func (w *rowWords) kind(c *column.Codec, d *analysis.Descriptor) {
 	}
 	if c.Uint(&at); c.Reading() {
 		k := w.kinds.all[at]
-		d.Type, d.Access, d.Device, d.Protocol, d.State, d.Deleted, d.Idle = k.kind, k.access, k.device, k.protocol, k.state, k.deleted, k.idle
+		d.Type, d.Access, d.Device, d.Protocol, d.State, d.Deleted, d.Idle, d.Unread = k.kind, k.access, k.device, k.protocol, k.state, k.deleted, k.idle, k.unread
 	}
 }
 

@@ -22,7 +22,7 @@ func TestPackedRowsAreTheDescriptors(t *testing.T) {
 			FD: rapid.Int().Draw(t, "fd"), Type: text.Draw(t, "type"), Access: text.Draw(t, "access"), Inode: rapid.Uint64().Draw(t, "inode"),
 			Device: text.Draw(t, "device"), Name: text.Draw(t, "name"), Protocol: text.Draw(t, "protocol"), State: text.Draw(t, "state"),
 			Local: text.Draw(t, "local"), Remote: text.Draw(t, "remote"),
-			Deleted: rapid.Bool().Draw(t, "deleted"), Idle: rapid.Bool().Draw(t, "idle"),
+			Deleted: rapid.Bool().Draw(t, "deleted"), Idle: rapid.Bool().Draw(t, "idle"), Unread: rapid.Bool().Draw(t, "unread"),
 			Place: analysis.Place{Artifact: rapid.Int().Draw(t, "artifact"), Line: rapid.Int64().Draw(t, "line"), Offset: rapid.Int64().Draw(t, "offset"), Length: rapid.Int64().Draw(t, "length")},
 		}
 		if rapid.Bool().Draw(t, "named") {

@@ -290,6 +290,14 @@ func TestEndpointsOfEveryFormAreRead(t *testing.T) {
 			`{"type":"tcp","is_active":true,"address":"0x1","localEndpoint":{"ip4":"10.0.0.1","port":80},"remoteEndpoint":null,"fd":3,"readable":true,"writable":false}`,
 			analysis.Descriptor{FD: 3, Type: "tcp", Protocol: "TCP", Name: "handle 0x1", Local: "10.0.0.1:80"},
 		},
+		"one that nobody reads": {
+			`{"type":"tcp","is_active":false,"is_referenced":true,"address":"0x2e0","localEndpoint":{"ip4":"127.0.0.1","port":42594},"remoteEndpoint":{"ip4":"127.0.0.1","port":42635},"fd":62,"readable":true,"writable":true}`,
+			analysis.Descriptor{FD: 62, Type: "tcp", Protocol: "TCP", Name: "handle 0x2e0", Local: "127.0.0.1:42594", Remote: "127.0.0.1:42635", State: "ESTABLISHED", Unread: true},
+		},
+		"one that ended and may be written": {
+			`{"type":"tcp","is_active":false,"is_referenced":true,"address":"0x2e0","localEndpoint":{"ip4":"127.0.0.1","port":42594},"remoteEndpoint":{"ip4":"127.0.0.1","port":42635},"fd":62,"readable":false,"writable":true}`,
+			analysis.Descriptor{FD: 62, Type: "tcp", Protocol: "TCP", Name: "handle 0x2e0", Local: "127.0.0.1:42594", Remote: "127.0.0.1:42635", State: "ESTABLISHED"},
+		},
 		"a poll handle": {`{"type":"poll","address":"0x9","fd":11}`, analysis.Descriptor{FD: 11, Type: "poll"}},
 		"values of the wrong type": {
 			`{"type":"pipe","address":7,"fd":[1],"localEndpoint":[],"remoteEndpoint":"/run/x.sock","readable":{"a":{}}}`,

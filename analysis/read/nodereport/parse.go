@@ -42,7 +42,7 @@ var limits = json.Limits{Value: 1 << 20, Depth: 200}
 // address ("handle 0x2e0"), which identifies it in the next report; it is empty for tty
 // and poll, whose family is known by name. Place is the handle's JSON object. A tcp
 // handle with a remote end is ESTABLISHED, and Idle if nothing in the program waits for
-// it. One that is active and neither readable nor writable is in LISTEN.
+// it, Unread if it is readable and not active: libuv reads of one that it waits for. One that is active and neither readable nor writable is in LISTEN.
 //
 // A cut report returns the handles before the cut, and a problem. The error is that of
 // visit or of r.
@@ -287,7 +287,7 @@ type handle struct {
 	fd                 int64
 	active, referenced bool
 	// open is true if data may be read or written.
-	open bool
+	open, readable bool
 }
 
 // end is one end of a connection.
@@ -340,7 +340,7 @@ func (p *parser) entry(h *handle, key string) error {
 	case "readable", "writable":
 		var open bool
 		err := p.flag(&open)
-		h.open = h.open || open
+		h.open, h.readable = h.open || open, h.readable || open && key == "readable"
 		return err
 	case "localEndpoint":
 		return p.end(&h.local)
@@ -429,6 +429,7 @@ func (h handle) descriptor() *analysis.Descriptor {
 			d.Type += "6"
 		}
 		d.Idle = h.kind == "tcp" && h.remote.at != "" && !h.referenced
+		d.Unread = h.kind == "tcp" && h.remote.at != "" && h.readable && !h.active
 	case "pipe":
 		// Only a socket has a path: getsockname knows none of real pipes.
 		if path := cmp.Or(h.local.at, h.remote.at); path != "" {

@@ -541,6 +541,9 @@ func (j *JudgedSeries) next(f *Family) string {
 		if f.Attributes["role"] == "server" {
 			return "Look at who connects to " + f.Attributes["local"] + ", and whether this side closes what it has accepted."
 		}
+		if n := f.States[analysis.Unread]; f.Attributes["remote"] != "" && n > 0 && 2*n >= f.Counts.Last() {
+			return fmt.Sprintf("%d of %d are not read: consume or destroy each response of %s, also where its status is no success.", n, f.Counts.Last(), f.Attributes["remote"])
+		}
 		if f.Attributes["remote"] != "" {
 			return "Look for a client of " + f.Attributes["remote"] + " that is made per call and never closed."
 		}
