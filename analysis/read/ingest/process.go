@@ -143,7 +143,7 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 	case binary != "" && (dirName == "" || dirName == binary || genericName(binary)):
 		set(binary, "binary named in the profile", analysis.High)
 	case dirName != "" && b.contextNamesProcess(dirName):
-		set(dirName, "directory name", analysis.Medium)
+		set(addressIn(dirName), "directory name", analysis.Medium)
 	case binary != "":
 		set(binary, "binary named in the profile", analysis.High)
 	default:
@@ -154,6 +154,14 @@ func (b *builder) nameProcess(p *analysis.Process, all []*part, dirName string) 
 		}
 	}
 }
+
+// ofEndpoint are the directories of the collector for what it was given the address of alone.
+var ofEndpoint = expression.Lazy(`^endpoint-https?_(.+)_([0-9]{1,5})$`)
+
+// addressIn is the address in the name of such a directory, else the name.
+//
+//	"endpoint-http_127.0.0.1_6060" = "127.0.0.1:6060"
+func addressIn(dir string) string { return ofEndpoint.ReplaceAllString(dir, "$1:$2") }
 
 // genericName reports whether a binary's name does not name a program, such as go
 // test's.

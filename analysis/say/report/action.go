@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -165,7 +166,7 @@ func (d *diagnosing) name(l answer) *Action {
 		return &Action{Asks: true, Text: "Say what was counted: name the file after it (open-fds.txt, goroutines.txt, threads.txt), or leave the command above the numbers."}
 	}
 	out := &Action{Text: "A count names nobody. Take captures that do, " + d.decisive(l) + ":", Captures: true, Command: d.collect(s, d.decidesIn(l))}
-	if s.lead(l.finding).Kind == analysis.KindGoroutine && !strings.Contains(out.Command, "HOST:PORT") {
+	if s.lead(l.finding).Kind == analysis.KindGoroutine && !strings.Contains(out.Command, "--pprof") {
 		out.Command = strings.Replace(out.Command, "collect ", "collect --pprof http://HOST:PORT ", 1)
 	}
 	return out
@@ -264,10 +265,13 @@ func (d *diagnosing) collect(s *Series, took time.Duration) string {
 		every = every.Round(time.Minute)
 	}
 	last := d.snapshot(s, len(s.Snapshots)-1)
-	how := "collect --pid PID"
+	how, address := "collect --pid PID", "HOST:PORT"
+	if _, _, err := net.SplitHostPort(s.Process); err == nil { // the collector had the address alone
+		address = s.Process
+	}
 	switch totals := &last.Totals; {
 	case last.PID == nil && totals.Goroutines != nil && totals.Descriptors == nil && totals.Watches == nil:
-		how = "collect --pprof http://HOST:PORT"
+		how = "collect --pprof http://" + address
 	case last.PID != nil && totals.Goroutines != nil:
 		how = fmt.Sprintf("collect --pid %d --pprof http://HOST:PORT", *last.PID)
 	case last.PID != nil:
@@ -279,7 +283,7 @@ func (d *diagnosing) collect(s *Series, took time.Duration) string {
 		}
 		return -1
 	}, s.Process)
-	if name == "" {
+	if name == "" || address == s.Process {
 		name = "captures"
 	}
 	return fmt.Sprintf("leakdiff %s --every %s --count 5 -o %s.tar.gz", how, flagDuration(every), name)

@@ -93,3 +93,24 @@ func TestGroupsOfOneLibraryAndOneSizeAreOneThing(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasCapturedByItsAddressIsNamedByIt: the collector had no process.
+func TestWhatWasCapturedByItsAddressIsNamedByIt(t *testing.T) {
+	for dir, want := range map[string][2]string{
+		"endpoint-http_10.0.0.7_6060": {"10.0.0.7:6060", "leakdiff collect --pprof http://10.0.0.7:6060 --every 9m --count 5 -o captures.tar.gz"},
+		"billing":                     {"billing", "leakdiff collect --pprof http://HOST:PORT --every 9m --count 5 -o billing.tar.gz"},
+	} {
+		var captures []map[string]string
+		for k := range 3 {
+			text := "goroutine 1 [running]:\nmain.main()\n\t/src/main.go:9 +0x1d\n"
+			for i := range 4 + 20*k {
+				text += fmt.Sprintf("\ngoroutine %d [select]:\nmain.renew()\n\t/src/main.go:52 +0x1d\ncreated by main.grant in goroutine 1\n\t/src/main.go:61 +0x5a\n", 100+i)
+			}
+			captures = append(captures, map[string]string{dir + "/goroutine.txt": text})
+		}
+		d := every(t, captures).Diagnosis
+		if c := d.Capture(); !strings.HasPrefix(d.Sentence, want[0]+" started 40") || c == nil || c.Command != want[1] {
+			t.Errorf("%s: %s %+v", dir, d.Sentence, c)
+		}
+	}
+}
