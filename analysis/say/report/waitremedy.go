@@ -35,10 +35,11 @@ const (
 	// readersHold is of an RWMutex for which a writer waits that is the first of all.
 	readersHold = "A reader holds the lock at %s and does not release it: check each return behind an RLock of it, and defer RUnlock."
 	awake       = "What waits at %s goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."
-	// unseenSender is of a receive of which no minute is seen.
+	// unseenSender and unseenCase are of a receive and a select of which no minute is seen: a ticker may wake them.
+	unseenCase   = "Nothing ends what selects at %s: let one case end it, such as ctx.Done(), and reach it."
 	unseenSender = "What receives at %s does not end: if it is ctx.Done(), call its cancel; else close the channel where its sender ends (a ticker never does), or select on ctx.Done() too."
 	// unendedObject is of a select in a method of an object of the reader's own.
-	unendedObject = "No case of the select at %%s comes: call the cancel of each %s (or its Close or Stop) where it ends."
+	unendedObject = "Nothing ends what selects at %%s: call the cancel of each %s (or its Close or Stop) where it ends."
 	// unread is of a write that waits: the buffers on the way are full.
 	unread      = "The peer does not read what is written at %s: set a write deadline there, and close the connection when it passes."
 	missingDone = "Not everyone calls Done for the Wait at %s: defer it as the first statement of each."
@@ -186,10 +187,10 @@ func (s *Series) byState(f *Finding, wakes bool) string {
 			return ""
 		}
 	}
-	if state == "chan receive" && !wakes && s.youngWait(f.Families) {
-		return waited(unseenSender, f.Stack)
-	}
 	text := waitedIn(state, f.Stack, wakes)
+	if young := map[string]string{"chan receive": unseenSender, "select": unseenCase}[state]; young != "" && !wakes && s.youngWait(f.Families) {
+		text = waited(young, f.Stack)
+	}
 	if remedies[state] == heldLock && !wakes && s.readersHold() && slices.ContainsFunc(f.Stack, func(x StackFrame) bool { return strings.HasPrefix(x.Function, "sync.(*RWMutex).") }) {
 		text = waited(readersHold, f.Stack)
 	}

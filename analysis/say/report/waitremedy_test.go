@@ -56,7 +56,7 @@ func TestACallIntoALibraryThatWaitsIsToldAsACall(t *testing.T) {
 
 // What ends the select of a method is kept in its object, so the object is told.
 func TestASelectOfAnObjectIsEndedByTheObject(t *testing.T) {
-	const each = "No case of the select at work.go:21 comes: call the cancel of each main.Session (or its Close or Stop) where it ends."
+	const each = "Nothing ends what selects at work.go:21: call the cancel of each main.Session (or its Close or Stop) where it ends."
 	const one = "No case of the select at work.go:21 comes: let one end it, such as ctx.Done(), and reach it."
 	for name, tt := range map[string]struct{ state, function, want string }{
 		"a method of the object":           {"select", "main.(*Session).watch", each},
@@ -256,6 +256,12 @@ func TestTheRemedyIsThatOfNearlyAll(t *testing.T) {
 			}
 			return young.ReplaceAllString(text, "]")
 		}, "What receives at work.go:21 does not end: if it is ctx.Done(), call its cancel; else close the channel where its sender ends (a ticker never does), or select on ctx.Done() too."},
+		"no select shows a minute, all are new": {"select", func(i int, text string) string {
+			if i == 0 {
+				text, _, _ = strings.Cut(text, "\ngoroutine 100 ")
+			}
+			return young.ReplaceAllString(text, "]")
+		}, "Nothing ends what selects at work.go:21: let one case end it, such as ctx.Done(), and reach it."},
 		"one of those that came ended": {"chan send", func(i int, text string) string {
 			if i > 2 {
 				text = without(text, 112)
