@@ -230,16 +230,11 @@ func watchClass(watches int) string {
 	return "many watches"
 }
 
-// pidfdStatus reports whether the process of a pidfd lives: fdinfo prints -1 for a dead
-// one, lsof the number of a living one.
+// pidfdStatus is "dead" for the pidfd of a process that was waited for, of which fdinfo prints -1. The
+// number of any other says nothing: one that ended keeps it until then.
 func pidfdStatus(d analysis.Descriptor, detail string) string {
-	switch state := strings.ToLower(d.State); {
-	case state == "dead" || state == "alive":
-		return state
-	case detail == "-1":
+	if strings.EqualFold(d.State, "dead") || detail == "-1" {
 		return "dead"
-	case detail != "" && strings.Trim(detail, "0123456789") == "":
-		return "alive"
 	}
 	return ""
 }

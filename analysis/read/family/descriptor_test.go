@@ -151,9 +151,9 @@ func TestDescriptorFamilies(t *testing.T) {
 			"inotify instance with several watches", map[string]string{"type": "anon_inode", "name": "inotify", "watches": "many watches"},
 		},
 		{
-			"a pidfd of a living process",
+			"a pidfd of a process that lives, or that nobody waited for",
 			analysis.Descriptor{Type: "anon", Name: "[pidfd:14409]"}, -1,
-			"pidfd of a process that is alive", map[string]string{"type": "anon_inode", "name": "pidfd", "status": "alive"},
+			"pidfd", map[string]string{"type": "anon_inode", "name": "pidfd"},
 		},
 		{
 			"a pidfd of a dead process",
