@@ -14,9 +14,13 @@ import (
 
 // Process is one process of one listing of ps or top.
 type Process struct {
-	// PID is 0 for the ended children of which the listing does not tell the parent.
+	// PID is 0 for the ended children of which the listing does not tell the parent. Args are nil
+	// where it has no row of it.
 	PID  int
 	Args []string
+	// Sole reports the one parent of all rows of a listing that has no row of it: who listed its
+	// children meant this process.
+	Sole bool
 	// Figures are process_resident_memory_bytes, os_threads and EndedChildren.
 	Figures map[string]float64
 	// Point numbers the listings of the text, Begins is the offset of its first line.
@@ -200,6 +204,8 @@ type processListings struct {
 	now     map[int]*Process
 	ended   []processRow
 	parents map[int]bool
+	// of are the parents of the rows of the listing that is read.
+	of      map[int]bool
 	refused int
 }
 
@@ -208,10 +214,11 @@ func (l *processListings) next(head processHead, offset int64) {
 		l.finish()
 		l.point++
 	}
-	l.head, l.begins, l.now, l.ended = head, offset, map[int]*Process{}, nil
+	l.head, l.begins, l.now, l.ended, l.of = head, offset, map[int]*Process{}, nil, map[int]bool{}
 }
 
 func (l *processListings) add(row processRow) {
+	l.of[row.parent] = true
 	if row.ended {
 		l.ended = append(l.ended, row)
 		return
@@ -231,16 +238,14 @@ func (l *processListings) add(row processRow) {
 }
 
 // finish gives the ended children of a listing to their parents, and to nobody where the listing
-// does not tell them.
+// does not tell them. A parent may have no row of its own (ps --ppid PID).
 func (l *processListings) finish() {
 	for _, row := range l.ended {
 		p := l.now[row.parent]
 		if p == nil {
-			if p = l.now[0]; p == nil {
-				p = &Process{Figures: map[string]float64{}, Point: l.point, Begins: l.begins}
-				l.now[0] = p
-				l.all = append(l.all, p)
-			}
+			p = &Process{PID: row.parent, Sole: row.parent > 0 && len(l.of) == 1, Figures: map[string]float64{}, Point: l.point, Begins: l.begins}
+			l.now[row.parent] = p
+			l.all = append(l.all, p)
 		}
 		p.Figures[EndedChildren]++
 		l.parents[p.PID] = true

@@ -19,6 +19,9 @@ func TestProcessesAreReadInAnyOrderOfColumns(t *testing.T) {
 			[]string{"0 : ended_children 2", "2430 /usr/bin/kubelet: process_resident_memory_bytes 184639488", "3 rows"}},
 		{"ps -ef, whose parents are told", "UID          PID    PPID  C STIME TTY          TIME CMD\nroot           1       0  0 10:00 ?        00:00:01 /sbin/init\nroot         700       1  0 10:00 ?        00:00:00 [gs] <defunct>\n",
 			[]string{"1 /sbin/init: ended_children 1", "2 rows"}},
+		{"ps --ppid, with the children of a process alone", "  PID  PPID STAT     ELAPSED COMMAND\n 4042  3944 Z          00:02 [sh] <defunct>\n 4047  3944 Z          00:02 [sh] <defunct>\n 4051  3944 S          00:01 sh -c convert\n",
+			[]string{"3944 : ended_children 2, sole", "3 rows"}},
+		{"ended children of several processes that have no row", "  PID  PPID STAT COMMAND\n 4042  3944 Z    [sh] <defunct>\n 4047  3900 Z    [sh] <defunct>\n", []string{"3900 : ended_children 1", "3944 : ended_children 1", "2 rows"}},
 		{"ps -eo with the time of start in five words", "    PID    PPID STAT   RSS                  STARTED CMD\n     10       1 S      100 Fri Nov 27 22:10:00 2026 /bin/a -x\n",
 			[]string{"10 /bin/a: process_resident_memory_bytes 102400", "1 rows"}},
 		{"ps of threads of each process", "  PID STAT NLWP   RSS CMD\n   10 S      14  2048 java -jar a.jar\n", []string{"10 java: os_threads 14, process_resident_memory_bytes 2097152", "1 rows"}},
@@ -40,6 +43,9 @@ func TestProcessesAreReadInAnyOrderOfColumns(t *testing.T) {
 				var figures []string
 				for _, name := range slices.Sorted(maps.Keys(p.Figures)) {
 					figures = append(figures, fmt.Sprintf("%s %.0f", name, p.Figures[name]))
+				}
+				if p.Sole {
+					figures = append(figures, "sole")
 				}
 				got = append(got, fmt.Sprintf("%d %s: %s", p.PID, strings.Join(p.Args[:min(1, len(p.Args))], ""), strings.Join(figures, ", ")))
 			}

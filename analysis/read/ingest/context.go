@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sort"
@@ -52,7 +53,7 @@ func ofOtherInstants(context, evidence []*part) []*part {
 	})
 }
 
-// sayLeftOut names the tables of sockets that are part of no snapshot.
+// sayLeftOut names the tables of sockets and the listings of children that are part of no snapshot.
 func (r *reader) sayLeftOut(all []*group) {
 	used := map[int]bool{}
 	for _, g := range all {
@@ -65,6 +66,11 @@ func (r *reader) sayLeftOut(all []*group) {
 			r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
 				What: "the sockets of this table are compared with nothing", Why: "it names no process, and no other file shows a process at its time",
 				Hint: "take it as root with the owners: ss -tunap or netstat -anp"})
+		}
+		if len(all) > 0 && p.sole && !used[p.artifact] {
+			r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
+				What: fmt.Sprintf("the ended children of process %d are compared with nothing", p.pid), Why: "no other file names this process, and more than one could be it",
+				Hint: "add a listing of its descriptors (lsof -p PID), and give the files of one capture the same number"})
 		}
 	}
 }
@@ -153,7 +159,7 @@ func shareContext(out []*group, context []*part) {
 			if c.nodes > 1 && !slices.Contains(strings.Split(g.dir, "/"), c.host) {
 				return false // it is of another node, as far as is known
 			}
-			if c.form == detect.ProcessTable && c.pid != pid {
+			if c.form == detect.ProcessTable && c.pid != pid && !(c.sole && pid == 0 && ofOneParent(context)) {
 				return false // one of many of the machine
 			}
 			return (c.pid == 0 || pid == 0 || c.pid == pid) && (t == "" || g.token() == "" || t == g.token()) && (c.stem == "" || c.stem == g.stem || !named[c.stem])
@@ -163,11 +169,23 @@ func shareContext(out []*group, context []*part) {
 			switch {
 			case c.pairs != nil && g != pairedGroup(out, c):
 			case (c.contention != nil || c.heap != nil) && g != contendedGroup(fitting, c):
+			case c.sole && c.pid != g.pid() && len(fitting) > 1: // no dump tells of which process it is
 			default:
 				g.context = append(g.context, c)
 			}
 		}
 	}
+}
+
+// ofOneParent reports listings of children that are all of one process.
+func ofOneParent(context []*part) bool {
+	parents := map[int]bool{}
+	for _, c := range context {
+		if c.sole {
+			parents[c.pid] = true
+		}
+	}
+	return len(parents) == 1
 }
 
 // spreadContext adds descriptions of a process or a host, in directories without

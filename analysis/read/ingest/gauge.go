@@ -120,7 +120,7 @@ func listedProcesses(r *reader, body io.Reader, p *part, a *analysis.Artifact) e
 	times := dates.Of(begins)
 	for i, process := range processes {
 		q := p.another(process.Point)
-		q.pid, q.cmdline, q.figures = process.PID, process.Args, process.Figures
+		q.pid, q.cmdline, q.figures, q.sole = process.PID, process.Args, process.Figures, process.Sole
 		q.section = processes[len(processes)-1].Point > 0
 		q.dated(times[i])
 		r.parts = append(r.parts, q)

@@ -3,6 +3,7 @@ package ingest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"leakdiff/analysis"
@@ -89,10 +90,10 @@ func TestAListingOfProcessesTellsTheirMemory(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
-		{"alone it is of each of them", map[string]string{"ps.txt": ps}, []string{"kubelet 2 MiB, 0 ended", "machine 0 MiB, 1 ended", "sh 1 MiB, 0 ended"}},
+		{"alone it is of each of them", map[string]string{"ps.txt": ps}, []string{"kubelet 2 MiB, 0 ended", "process 9 0 MiB, 1 ended", "sh 1 MiB, 0 ended"}},
 		{"beside a listing of descriptors it is of its process", map[string]string{"ps.txt": ps, "lsof.txt": lsof}, []string{"kubelet 2 MiB, 0 ended"}},
 		{"in another directory of the bundle as well", map[string]string{"sos/process/ps.txt": ps, "sos/process/lsof.txt": lsof}, []string{"kubelet 2 MiB, 0 ended"}},
-		{"two listings of one moment that differ in their columns", map[string]string{"ps_auxwww": ps, "ps_alxwww": ps}, []string{"kubelet 2 MiB, 0 ended", "machine 0 MiB, 1 ended", "sh 1 MiB, 0 ended"}},
+		{"two listings of one moment that differ in their columns", map[string]string{"ps_auxwww": ps, "ps_alxwww": ps}, []string{"kubelet 2 MiB, 0 ended", "process 9 0 MiB, 1 ended", "sh 1 MiB, 0 ended"}},
 		{"two listings are two captures", map[string]string{"ps.txt": "Fri Nov 27 10:00:00 UTC 2026\nPID RSS STAT COMMAND\n10 1024 S web\nFri Nov 27 11:00:00 UTC 2026\nPID RSS STAT COMMAND\n10 2048 S web\n"}, []string{"web 1 MiB, 0 ended", "web 2 MiB, 0 ended"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -103,6 +104,56 @@ func TestAListingOfProcessesTellsTheirMemory(t *testing.T) {
 			slices.Sort(got)
 			if !slices.Equal(got, test.want) {
 				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestChildrenJoinTheirParent reads listings of the children of a process (ps --ppid PID), which have no
+// row of it.
+func TestChildrenJoinTheirParent(t *testing.T) {
+	children := func(parent, n int) string {
+		return "  PID  PPID STAT COMMAND\n" + strings.Repeat(fmt.Sprintf(" 4042  %d Z    [sh] <defunct>\n", parent), n)
+	}
+	const dump = "goroutine 1 [running]:\nmain.main()\n\t/src/thumbs/main.go:64 +0x20d\n\ngoroutine %d [select]:\nmain.work()\n\t/src/thumbs/main.go:12 +0x1\n\n"
+	const lsof = "COMMAND PID USER FD TYPE DEVICE SIZE/OFF NODE NAME\nthumbs 3944 root %du REG 8,1 0 12 /var/log/a\n"
+	first, second := fmt.Sprintf(dump, 21), fmt.Sprintf(dump, 22)
+	for _, test := range []struct {
+		name  string
+		files map[string]string
+		want  []string
+		left  int // listings that are compared with nothing
+	}{
+		{"alone they are captures of one process", map[string]string{"ps-children-1.txt": children(3944, 2), "ps-children-2.txt": children(3944, 3)},
+			[]string{"process 3944 on , pid 3944: 2 ended", "process 3944 on , pid 3944: 3 ended"}, 0},
+		{"alone, of two processes", map[string]string{"ps-children-1.txt": children(3944, 2) + " 4043  3950 Z    [sh] <defunct>\n"},
+			[]string{"process 3944 on , pid 3944: 2 ended", "process 3950 on , pid 3950: 1 ended"}, 0},
+		{"beside listings of descriptors, by the pid", map[string]string{"lsof-1.txt": fmt.Sprintf(lsof, 3), "lsof-2.txt": fmt.Sprintf(lsof, 4), "ps-children-1.txt": children(3944, 2), "ps-children-2.txt": children(3944, 3)},
+			[]string{"thumbs on , pid 3944: 2 ended", "thumbs on , pid 3944: 3 ended"}, 0},
+		{"beside those of another process", map[string]string{"lsof-1.txt": fmt.Sprintf(lsof, 3), "lsof-2.txt": fmt.Sprintf(lsof, 4), "ps-children-1.txt": children(3950, 2), "ps-children-2.txt": children(3950, 3)},
+			[]string{"thumbs on , pid 3944: 0 ended", "thumbs on , pid 3944: 0 ended"}, 2},
+		{"beside dumps that tell no pid, by the number of the capture", map[string]string{"thumbs-goroutines-1.txt": first, "thumbs-goroutines-2.txt": second, "ps-children-1.txt": children(3944, 2), "ps-children-2.txt": children(3944, 3)},
+			[]string{"thumbs on , pid 3944: 2 ended", "thumbs on , pid 3944: 3 ended"}, 0},
+		{"beside dumps that tell no pid, without a number", map[string]string{"thumbs-goroutines-1.txt": first, "thumbs-goroutines-2.txt": second, "ps-children.txt": children(3944, 2)},
+			[]string{"thumbs on , pid : 0 ended", "thumbs on , pid : 0 ended"}, 1},
+		{"of two processes beside dumps that tell no pid", map[string]string{"thumbs-goroutines-1.txt": first, "thumbs-goroutines-2.txt": second, "ps-children-1.txt": children(3944, 2), "ps-children-2.txt": children(3950, 3)},
+			[]string{"thumbs on , pid : 0 ended", "thumbs on , pid : 0 ended"}, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var got []string
+			result := run(t, test.files)
+			for _, s := range result.Snapshots {
+				got = append(got, fmt.Sprintf("%s on %s, pid %s: %.0f ended", s.Process.Name.Value, s.Process.Host.Value, s.Process.PID.Value, s.Figures["ended_children"]))
+			}
+			slices.Sort(got)
+			left := 0
+			for _, p := range result.Problems {
+				if strings.Contains(p.What, "are compared with nothing") {
+					left++
+				}
+			}
+			if !slices.Equal(got, test.want) || left != test.left {
+				t.Errorf("%q, %d left out, want %q, %d", got, left, test.want, test.left)
 			}
 		})
 	}

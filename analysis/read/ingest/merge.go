@@ -190,6 +190,8 @@ func groupsOf(parts []*part) []*group {
 				p.name = "machine"
 			case p.nodes > 0:
 				p.name = "node"
+			case p.form == detect.ProcessTable && len(p.cmdline) == 0: // its children alone are listed
+				p.name = "process " + strconv.Itoa(p.pid)
 			}
 		}
 		for _, dir := range dirs {

@@ -91,6 +91,8 @@ type part struct {
 	cmdline []string
 	sysctls map[string]int64
 	figures map[string]float64
+	// sole reports ended children in a listing of the children of this process alone.
+	sole    bool
 	version string
 	// packages are versions of a list.
 	packages []analysis.Package
