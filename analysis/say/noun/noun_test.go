@@ -16,6 +16,8 @@ func TestNounsOf(t *testing.T) {
 		{"another major version", "github.com/redis/go-redis/v9/internal/pool.(*ConnPool).reaper", "Redis connection pool"},
 		{"a function of a type with a noun of its own", "github.com/redis/go-redis/v9/internal/pool.(*ConnPool).queuedNewConn.func1", "Redis dial"},
 		{"a closure of a function", "github.com/containerd/fifo.openFifo.func2", "container FIFO"},
+		{"a started command", "os/exec.(*Cmd).watchCtx.func1", "command"},
+		{"what copies the output of one", "os/exec.(*Cmd).writerDescriptor.func1", ""},
 		{"a numbered thread", "http-nio-N-exec-N · TaskQueue.take", "Tomcat request thread"},
 		{"a helper", "golang.org/x/sync/errgroup.(*Group).Go.func1", ""},
 		{"another helper", "k8s.io/apimachinery/pkg/util/wait.JitterUntil", ""},

@@ -132,12 +132,15 @@ func (d *diagnosing) next(l answer) (out *Action, ofCode bool) {
 		if l.claims.quiet(&l) {
 			out.Text = wording.Capital(d.decisive(l)) + ": if more come and none ends, it is a leak; if none comes, it has stopped."
 		}
-	case l.children != nil && s.recoveredAt(l.finding) < 0:
+	case l.children != nil && !s.lead(l.finding).isCommand() && s.recoveredAt(l.finding) < 0:
 		out.Text, ofCode = s.wait(), true
 	case l.subject.remedy != "" && s.recoveredAt(l.finding) < 0 && s.lead(l.finding).closeOpened() == "":
 		out.Text, ofCode = l.subject.remedy, true
 		if creator := startedBy(l.finding.Stack); creator != nil && l.pool == nil {
 			out.Text += fmt.Sprintf(" Look in %s at %s.", shortRole(creator.Function), creator.place())
+		}
+		if lead := s.lead(l.finding); lead.isCommand() {
+			out.Text = lead.afterStart(out.Text)
 		}
 	}
 	if out.Text == "" && !s.lost(l.finding, &l.subject) {

@@ -88,14 +88,18 @@ func (s *Series) forWhom(f *Finding) string {
 	return ""
 }
 
-// startedIn is where the goroutines stand that started most members of a group, nil where fewer
-// than half have one such place. A profile with debug=3 has ids in place of creators.
+// startedIn is the function in which the goroutines stand that started most members of a group, nil
+// where fewer than half have one such. A profile with debug=3 has ids in place of creators. What started
+// a command may stand anywhere by now: its first function has called Start.
 func (j *JudgedSeries) startedIn(g *analysis.Group) *Origin {
 	at := slices.IndexFunc(j.Snapshots, func(s *analysis.Snapshot) bool { return GroupOf(s, g.Family.Fingerprint) == g })
 	if g.Family.Kind != analysis.KindGoroutine || !g.Members.Identified() || at < 0 {
 		return nil
 	}
-	parents := map[int64]int{}
+	stands, parents := j.standsAt, map[int64]int{}
+	if watchesCommand(g.Family.Loose) {
+		stands = j.beganIn
+	}
 	for m := range g.Members.All() {
 		if m.Parent > 0 {
 			parents[m.Parent]++
@@ -103,27 +107,29 @@ func (j *JudgedSeries) startedIn(g *analysis.Group) *Origin {
 	}
 	origins, ids := map[string]*Origin{}, map[string]map[int64]bool{}
 	for id, n := range parents {
-		o, place := &Origin{Of: g.Count, Members: g.Count}, ""
-		if f := j.standsAt(id, at); f != nil {
-			o.Function, o.File, o.Line = f.Function, f.File, f.Line
-			place = " in " + strings.TrimSpace(shortRole(f.Function)+" "+f.place())
-		} else {
-			place = fmt.Sprintf(" %d, which no capture shows", id)
+		o, key := &Origin{Of: g.Count, Members: g.Count}, fmt.Sprint(id)
+		if f := stands(id, at); f != nil {
+			o.Function, o.File, o.Line, o.Text = f.Function, f.File, f.Line, strings.TrimSpace(shortRole(f.Function)+" "+f.place())
+			key = f.Function
 		}
-		if origins[place] == nil {
-			origins[place], ids[place] = o, map[int64]bool{}
+		if origins[key] == nil {
+			origins[key], ids[key] = o, map[int64]bool{}
 		}
-		origins[place].Count += n
-		ids[place][id] = true
+		if first := origins[key]; first.Text != o.Text { // at several lines of it
+			first.File, first.Line, first.Text = "", 0, shortRole(o.Function)
+		}
+		origins[key].Count += n
+		ids[key][id] = true
 	}
-	for place, o := range origins {
-		o.Text = "goroutines" + place
-		for id := range ids[place] {
-			switch {
-			case o.Function == "":
-				o.Text = "goroutine" + place
-			case len(ids[place]) == 1:
-				o.Text = fmt.Sprintf("goroutine %d%s", id, place)
+	for key, o := range origins {
+		switch {
+		case o.Function == "":
+			o.Text = fmt.Sprintf("goroutine %s, which no capture shows", key)
+		case len(ids[key]) > 1:
+			o.Text = "goroutines in " + o.Text
+		default:
+			for id := range ids[key] {
+				o.Text = fmt.Sprintf("goroutine %d in %s", id, o.Text)
 			}
 		}
 	}
@@ -136,21 +142,40 @@ func (j *JudgedSeries) startedIn(g *analysis.Group) *Origin {
 // standsAt is the frame of a goroutine in a snapshot that says most: the first of own code, else
 // its outermost one; nil where the snapshot does not show it.
 func (j *JudgedSeries) standsAt(id int64, at int) *StackFrame {
-	w := Wanted{Kind: analysis.KindGoroutine, Number: id}
-	m, g := w.in(j.Snapshots[at])
-	if m == nil {
-		return nil
-	}
-	place, stack := j.place(at, m, g)
+	place, stack := j.stackOf(id, at)
 	if place.Frame == nil || place.Frame.Own || !family.OfStandardLibrary(place.Frame.Function) {
 		return place.Frame
 	}
+	if f := outermost(stack); f != nil {
+		return f
+	}
+	return place.Frame
+}
+
+// beganIn is the outermost frame of a goroutine in a snapshot, nil where the snapshot does not show it.
+func (j *JudgedSeries) beganIn(id int64, at int) *StackFrame {
+	_, stack := j.stackOf(id, at)
+	return outermost(stack)
+}
+
+// stackOf is where a goroutine stands in a snapshot, and its stack.
+func (j *JudgedSeries) stackOf(id int64, at int) (Place, []StackFrame) {
+	w := Wanted{Kind: analysis.KindGoroutine, Number: id}
+	m, g := w.in(j.Snapshots[at])
+	if m == nil {
+		return Place{}, nil
+	}
+	return j.place(at, m, g)
+}
+
+// outermost is the function that a goroutine began with, nil without frames.
+func outermost(stack []StackFrame) *StackFrame {
 	for i := range slices.Backward(stack) {
 		if f := &stack[i]; !f.CreatedBy && !strings.HasPrefix(f.Function, "runtime.") {
 			return f
 		}
 	}
-	return place.Frame
+	return nil
 }
 
 // AncestryTraces are the stacks of the ancestors of a family in one snapshot, the most frequent

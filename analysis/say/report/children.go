@@ -2,23 +2,38 @@ package report
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/wording"
 )
 
 // children are how many ended children of its process were not waited for, where they grow with the
-// descriptors of an answer: in the same intervals, one with one, two or three of them. Who is never
-// waited for keeps its pipes. They are nil where there are none, or where code is known.
+// descriptors or commands of an answer: in the same intervals, one with one, two or three of them. Who
+// is never waited for keeps its pipes. They are nil where there are none, or where other code is known.
 func (s *Series) children(l *answer) analysis.Counts {
 	lead := s.lead(l.finding)
-	if lead == nil || lead.Kind != analysis.KindDescriptor || lead.isTotal() || l.queue != nil {
+	if lead == nil || lead.Kind != analysis.KindDescriptor && !lead.isCommand() || lead.isTotal() || l.queue != nil {
 		return nil
 	}
-	if counts := s.unwaited(); counts != nil && inSteps(counts, l.subject.counts) && bothClimb(counts, l.subject.counts) {
+	if counts := s.unwaited(); counts != nil && inSteps(counts, knownBeside(counts, l.subject.counts)) && bothClimb(counts, l.subject.counts) {
 		return counts
 	}
 	return nil
+}
+
+// knownBeside are the counts of captures in which others are known: a listing of the children of a
+// process that has none does not say of which process it is.
+func knownBeside(others, counts analysis.Counts) analysis.Counts {
+	out := make(analysis.Counts, len(counts))
+	for i, n := range counts {
+		if n.Known() && others[i].Known() {
+			out.Add(i, n.N)
+		}
+	}
+	return out
 }
 
 // unwaited are how many ended children of a process nobody waited for, where they are many and rise
@@ -65,6 +80,9 @@ func bothClimb(a, b analysis.Counts) bool {
 func (d *diagnosing) childrenWords(l answer, course string) []string {
 	s, x, c := &d.r.Series[l.series], &l.subject, &l.claims
 	text := s.unwaitedText(l.children)
+	if x.each != "" && s.lead(l.finding).isCommand() {
+		return []string{text + ": each keeps " + x.each, text}
+	}
 	if c.Followed && c.Ended == 0 && c.Came > 0 && !c.moved() {
 		return []string{fmt.Sprintf("%s; it also %s %s and %s", text, x.began, x.words(c.Came), x.endedNone()), text}
 	}
@@ -79,4 +97,42 @@ func (s *Series) wait() string {
 		}
 	}
 	return "Wait for each child that is started (waitpid, Process.waitFor), and close its pipes then."
+}
+
+// watchCtx is the goroutine that os/exec keeps for a command with a context, from Start to the end of Wait.
+const watchCtx = "os/exec.(*Cmd).watchCtx"
+
+// watchesCommand reports the stack of such a goroutine.
+func watchesCommand(frames []string) bool {
+	return len(frames) > 0 && strings.HasPrefix(frames[len(frames)-1], watchCtx)
+}
+
+// isCommand reports a family, which may be nil, of started commands.
+func (f *Family) isCommand() bool {
+	return f != nil && f.Kind == analysis.KindGoroutine && watchesCommand(f.Frames)
+}
+
+// waitsFor reports that goroutines wait for the commands of a family, or for half of them.
+func (s *Series) waitsFor(commands *Family) bool {
+	n := 0
+	for i := range s.Families {
+		if x := &s.Families[i]; slices.Contains(x.Frames, "os/exec.(*Cmd).Wait") {
+			n += x.Counts.Last()
+		}
+	}
+	return 2*n >= commands.Counts.Last()
+}
+
+// afterStart is the remedy of commands with the code that starts them, which calls Start itself or by
+// what it calls.
+func (f *Family) afterStart(remedy string) string {
+	if o := f.StartedIn; o != nil && o.Function != "" && !family.OfStandardLibrary(o.Function) {
+		in := StackFrame{Function: o.Function, File: o.File, Line: o.Line}
+		place := in.place()
+		if place != "" {
+			place = " (" + place + ")"
+		}
+		return fmt.Sprintf("%s in %s%s or below it.", strings.TrimSuffix(remedy, "."), shortRole(o.Function), place)
+	}
+	return remedy
 }

@@ -96,6 +96,9 @@ func (j *JudgedSeries) contract() Series {
 		if len(s.TotalsRisen) == 0 {
 			s.Seen = j.wouldBeSeen()
 		}
+		if counts := s.unwaited(); counts != nil && len(s.TotalsRisen) == 0 && s.Seen == "" {
+			s.Quiet = s.unwaitedText(counts) + "."
+		}
 	}
 	s.Heap = j.heap()
 	s.Memory = j.memoryRisen(s.heapGrew())
@@ -204,7 +207,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 			}
 			out.Variants = append(out.Variants, Variant{Fingerprint: v.Fingerprint, Frames: names, Count: v.Count})
 		}
-		if out.CreatedBy == "" {
+		if out.CreatedBy == "" || watchesCommand(out.Frames) {
 			out.StartedIn = j.startedIn(g)
 		}
 	}

@@ -214,7 +214,7 @@ func (s *screen) where(room int) string {
 	}
 	if len(s.r.Series) == 1 {
 		x := &s.r.Series[0]
-		if p := s.snapshot(x, len(x.Snapshots)-1).PID; p != nil && x.PID == nil {
+		if p := s.snapshot(x, len(x.Snapshots)-1).PID; p != nil && x.PID == nil && !strings.HasSuffix(names[0], fmt.Sprintf(" %d", *p)) {
 			if text := fmt.Sprintf("%s%s, pid %d", wording.Printable(names[0]), on, *p); utf8.RuneCountInString(text) <= room {
 				return text
 			}

@@ -59,6 +59,9 @@ func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	if f.Key != nil {
 		return s.subjectOfKey(nouns, f)
 	}
+	if lead.isCommand() && s.waitsFor(lead) {
+		nouns = nil // it is said of commands that nobody waits for
+	}
 	if o := s.objectOf(f, lead); o != nil && !(lead != nil && lead.Counts.ClimbsAfter(o.Counts.LastAt())) {
 		return s.subjectOfObject(nouns, f, o, lead)
 	}
@@ -150,6 +153,9 @@ func (s *Series) subjectOfObject(nouns noun.List, f *Finding, o *Object, lead *F
 		}
 	}
 	names = append(names, o.Type, o.Name)
+	if o.Parts() == 1 && o.Level != analysis.ByGoroutine && len(o.Each[0].Roles) == 1 && strings.HasPrefix(o.Each[0].Roles[0].Role, o.Type+".") {
+		names = append(names, o.Each[0].Roles[0].Role) // a method of it is all that runs
+	}
 	name := strings.TrimPrefix(o.Name, "*")
 	out := subject{one: name + " object", many: name + " objects", began: "created", ended: "ended"}
 	if !strings.ContainsAny(o.Name, ".*") { // it is in words

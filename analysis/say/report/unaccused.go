@@ -250,6 +250,8 @@ func (d *diagnosing) rest(series int) resting {
 		}
 		if s.Memory != nil || s.heapGrew() {
 			out.rank = restsRisen
+		} else if counts := s.unwaited(); counts != nil {
+			out.state, out.text, out.shorter, out.rank = Grew, s.unwaitedText(counts), nil, restsRisen
 		}
 		return out
 	}
