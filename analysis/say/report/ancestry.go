@@ -89,20 +89,22 @@ func (s *Series) forWhom(f *Finding) string {
 }
 
 // startedIn is the function in which the goroutines stand that started most members of a group, nil
-// where fewer than half have one such. A profile with debug=3 has ids in place of creators. What started
-// a command may stand anywhere by now: its first function has called Start.
-func (j *JudgedSeries) startedIn(g *analysis.Group) *Origin {
+// where fewer than half have one such. A profile with debug=3 has ids in place of creators. Where the
+// creator is known it has returned, or is the function that the starter began with, which has called it.
+func (j *JudgedSeries) startedIn(g *analysis.Group, creator string) *Origin {
 	at := slices.IndexFunc(j.Snapshots, func(s *analysis.Snapshot) bool { return GroupOf(s, g.Family.Fingerprint) == g })
 	if g.Family.Kind != analysis.KindGoroutine || !g.Members.Identified() || at < 0 {
 		return nil
 	}
 	stands, parents := j.standsAt, map[int64]int{}
-	if watchesCommand(g.Family.Loose) {
-		stands = j.beganIn
-	}
 	for m := range g.Members.All() {
 		if m.Parent > 0 {
 			parents[m.Parent]++
+		}
+	}
+	if creator != "" {
+		if stands = j.beganIn; len(parents) > mostStarters {
+			return nil
 		}
 	}
 	origins, ids := map[string]*Origin{}, map[string]map[int64]bool{}
@@ -138,6 +140,9 @@ func (j *JudgedSeries) startedIn(g *analysis.Group) *Origin {
 	}
 	return nil
 }
+
+// mostStarters bounds the goroutines that are looked for in a snapshot because they started others.
+const mostStarters = 64
 
 // standsAt is the frame of a goroutine in a snapshot that says most: the first of own code, else
 // its outermost one; nil where the snapshot does not show it.

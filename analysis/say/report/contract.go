@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/evidence"
 )
 
@@ -207,8 +208,8 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 			}
 			out.Variants = append(out.Variants, Variant{Fingerprint: v.Fingerprint, Frames: names, Count: v.Count})
 		}
-		if out.CreatedBy == "" || watchesCommand(out.Frames) {
-			out.StartedIn = j.startedIn(g)
+		if out.CreatedBy == "" || watchesCommand(out.Frames) || !family.OfStandardLibrary(out.CreatedBy) {
+			out.StartedIn = j.startedIn(g, out.CreatedBy)
 		}
 	}
 	return out

@@ -288,7 +288,8 @@ type Family struct {
 	Ancestries []analysis.Ancestry `json:"ancestries,omitempty"`
 	StartedFor *Origin             `json:"started_for,omitempty"`
 	// StartedIn is where the goroutine stands that started most of them, where the dump has its id
-	// and no creator, or one of os/exec alone.
+	// and no creator; else the function that it began with, where the creator is no server of the
+	// standard library.
 	StartedIn *Origin `json:"started_in,omitempty"`
 	// OpenedAt is the code that opened most of its descriptors, where a tracer saw them opened.
 	OpenedAt *Origin `json:"opened_at,omitempty"`
