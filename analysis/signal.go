@@ -1,5 +1,22 @@
 package analysis
 
+import "strings"
+
+// endings are the first lines of a signal at which a Go program prints all goroutines and ends, where
+// nothing in the program failed (runtime/sigtab_linux_generic.go).
+var endings = map[string]bool{"SIGQUIT: quit": true, "SIGABRT: abort": true}
+
+// EndsWith is the signal whose first line ends a Go program, "" for other lines.
+//
+//	"SIGABRT: abort" -> "SIGABRT"
+//	"SIGQUIT: draining connections" -> ""
+func EndsWith(line string) string {
+	if line = strings.TrimRight(line, "\r \t"); !endings[line] {
+		return ""
+	}
+	return line[:strings.IndexByte(line, ':')]
+}
+
 // ShowsGoroutines reports whether a Go program that prints the name of a signal at the
 // beginning of a line may print its goroutines after it. On the signals named here it
 // exits without goroutines, or goes on (runtime/sigtab_linux_generic.go). Such lines

@@ -15,7 +15,7 @@ import (
 // if the two sets of ids have nothing in common. What a cut dump lacks proves nothing.
 // A snapshot without goroutine ids belongs to the epoch before it.
 // Of dumps in one file, such as a log, those after one that shows its process fail are of another
-// process, and those in which the thread of the virtual machine itself has another id.
+// process, so are two of which a signal ended the process with each, and those in which the thread of the virtual machine itself has another id.
 func Epochs(snaps []*analysis.Snapshot) []int {
 	epochs := make([]int, len(snaps))
 	var current start
@@ -41,6 +41,8 @@ type start struct {
 	machine int64
 	// failed is the file in which the latest snapshot shows its process fail, "" if it lives.
 	failed string
+	// signalled reports that a signal ended the process with the latest snapshot.
+	signalled bool
 	// reference is the latest snapshot with goroutine ids. Complete dumps are preferred
 	// to cut ones.
 	reference *analysis.Snapshot
@@ -62,7 +64,7 @@ func (s *start) learn(snap *analysis.Snapshot) {
 	if id := machineThread(snap); id > 0 {
 		s.machine = id
 	}
-	s.failed = failedIn(snap)
+	s.failed, s.signalled = failedIn(snap), snap.Signal != ""
 	if highest(snap) > 0 && (!cut(snap) || s.reference == nil) {
 		s.reference = snap
 	}
@@ -109,6 +111,9 @@ func (s *start) statedEnd(snap *analysis.Snapshot) (ended, certain bool) {
 	}
 	if id := machineThread(snap); id > 0 && s.machine > 0 && id != s.machine {
 		return true, true
+	}
+	if s.signalled && snap.Signal != "" {
+		return true, true // each ended its process
 	}
 	if s.failed != "" && slices.ContainsFunc(snap.Artifacts, func(a analysis.Artifact) bool { return a.Path == s.failed }) {
 		return true, true

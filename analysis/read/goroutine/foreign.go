@@ -34,6 +34,7 @@ type panicState struct {
 // crashState is what came since the last genuine header.
 type crashState struct {
 	signal, failed bool // "SIGSEGV: ", "panic: " or "fatal error: "
+	ended          string
 	dashes         bool // "-----", after which threads go on with the same dump
 	cause          string
 	logged         string // what the latest line says of a panic
@@ -225,6 +226,9 @@ func (p *textParser) boundary(b []byte, indent int) bool {
 		name, _, _ := bytes.Cut(b, []byte(": "))
 		if deadly[string(name)] {
 			p.crash.because(b)
+		}
+		if !p.crash.dashes {
+			p.crash.ended = analysis.EndsWith(string(b))
 		}
 		p.crash.signal = p.crash.signal || !p.crash.dashes && analysis.ShowsGoroutines(string(name))
 	case has("runtime stack:"):

@@ -83,6 +83,9 @@ type Goroutine struct {
 	// Cause is the line with the reason why the process died, if g is the first goroutine
 	// after it: "panic: boom", "fatal error: concurrent map writes".
 	Cause string
+	// Ended is the signal that ended the process with this dump, if g is the first goroutine after
+	// its line: "SIGQUIT", "SIGABRT".
+	Ended string
 	// Logged is the reason of a panic in the log line right above g, "" if it names none: a handler
 	// of the program may have printed it with the stacks.
 	Logged string

@@ -273,7 +273,7 @@ func (p *textParser) header(b []byte, indent int) (begun bool, err error) {
 		p.dumper.crash, p.dump.Form = true, FormCrash
 	}
 	p.g, p.next = p.next, p.g
-	p.g.Opens, p.g.Cause, p.g.Logged, p.crash = p.crash.opens(p.g), p.crash.cause, p.crash.logged, crashState{}
+	p.g.Opens, p.g.Cause, p.g.Logged, p.g.Ended, p.crash = p.crash.opens(p.g), p.crash.cause, p.crash.logged, p.crash.ended, crashState{}
 	p.g.Line, p.g.Offset = p.lines.num, p.lines.off
 	if p.g.ID == HugeID {
 		p.hugeID()

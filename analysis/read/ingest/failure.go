@@ -35,6 +35,7 @@ type failure struct {
 // fails notes the reason before a goroutine and the goroutine that failed: the first one of the
 // program. A handler that recovers from a panic and logs its stack ends nothing.
 func (t *textDump) fails(g *goroutine.Goroutine) {
+	t.signal = cmp.Or(t.signal, g.Ended)
 	if g.Cause != "" && t.failure == nil && !g.Dumper && !recovered(g.Stack) {
 		t.failure = &failure{line: g.Cause}
 	}

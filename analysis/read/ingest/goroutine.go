@@ -93,6 +93,7 @@ func (b *builder) goroutines() {
 	}
 	dump := text.text.dump
 	b.died(text)
+	b.s.Signal = text.text.signal
 	if (text.form == detect.GoroutineCrash || text.text.crash) && dump.Headers+dump.Refused < 3 {
 		// One goroutine under a panic does not show how many there were.
 		b.r.problem(analysis.Problem{Path: text.path, Offset: -1, Severity: analysis.Note, Code: analysis.CrashOnly,

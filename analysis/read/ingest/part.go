@@ -118,6 +118,8 @@ type textDump struct {
 	crash bool
 	// failure is why the process died, nil for a dump of one that lives.
 	failure *failure
+	// signal is what ended the process with this dump, "" for nothing that was sent.
+	signal string
 	// groups, objects and given are the result of form, program is the name that the stacks
 	// give to the process.
 	groups         packedGroups
@@ -327,7 +329,7 @@ func newTextDump() *textDump {
 
 // release forgets what only the forming of families needs.
 func (t *textDump) release() {
-	*t = textDump{dump: t.dump, crash: t.crash, failure: t.failure, groups: t.groups, objects: t.objects, given: t.given, joined: t.joined, listener: t.listener, program: t.program, labels: t.labels, ancestries: t.ancestries}
+	*t = textDump{dump: t.dump, crash: t.crash, failure: t.failure, signal: t.signal, groups: t.groups, objects: t.objects, given: t.given, joined: t.joined, listener: t.listener, program: t.program, labels: t.labels, ancestries: t.ancestries}
 }
 
 // writes reports whether g begins another dump in the same text because it writes one.

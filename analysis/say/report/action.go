@@ -26,6 +26,9 @@ const takeCaptures = "Take five captures over two minutes:"
 // takeNextRun is that step where the process ended with its dump, as at SIGQUIT.
 const takeNextRun = "The process ended with this dump. Take five captures of its next run:"
 
+// takeNextRuns is takeNextRun after several dumps, each of a run of its own.
+const takeNextRuns = "Each of these dumps ended its process. Take five captures of its next run:"
+
 // crashFile is the kind of an artifact with the dump of a Go process that ended with it.
 const crashFile = "goroutine-crash"
 
@@ -273,8 +276,9 @@ func (d *diagnosing) collect(s *Series, took time.Duration) string {
 		address = s.Process
 	}
 	switch totals := &last.Totals; {
-	case last.PID == nil && totals.Goroutines != nil && totals.Descriptors == nil && totals.Watches == nil:
+	case (last.PID == nil || last.ended()) && totals.Goroutines != nil && totals.Descriptors == nil && totals.Watches == nil:
 		how = "collect --pprof http://" + address
+	case last.ended():
 	case last.PID != nil && totals.Goroutines != nil:
 		how = fmt.Sprintf("collect --pid %d --pprof http://HOST:PORT", *last.PID)
 	case last.PID != nil:

@@ -29,7 +29,7 @@ func (j *JudgedSeries) summaries() []Snapshot {
 			Totals: s.Totals, Artifacts: []Artifact{}, Contention: ContentionOf(s),
 		}
 		out[i].Declared = int(s.Figures[analysis.DeclaredGoroutines])
-		out[i].Traced = tracedOf(s)
+		out[i].Traced, out[i].Signal = tracedOf(s), s.Signal
 		out[i].Records = int(s.Figures[analysis.UndeclaredRecords])
 		if pid, err := strconv.Atoi(s.Process.PID.Value); err == nil {
 			out[i].PID = &pid

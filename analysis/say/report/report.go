@@ -92,6 +92,9 @@ type Snapshot struct {
 	Records   int             `json:"undeclared_records,omitempty"`
 	Totals    analysis.Totals `json:"totals"`
 	Artifacts []Artifact      `json:"artifacts"`
+	// Signal is what ended the process with its dump: "SIGQUIT", "SIGABRT". It is empty for one that
+	// lives, or that failed.
+	Signal string `json:"signal,omitempty"`
 	// Traced is what a tracer saw, where no listing shows the descriptors.
 	Traced *Traced `json:"traced,omitempty"`
 	// Contention has its mutex and block profiles.

@@ -112,7 +112,7 @@ func (d *diagnosing) unaccused() Diagnosis {
 		out.Limit = "" // the sentence tells it, or nothing has one
 	}
 	out.Next = d.nextOf(first)
-	if out.Steps = actions(d.lookInto(s, first.state), out.Next); len(out.Steps) > 0 {
+	if out.Steps = actions(append(d.sender(s, first.state), d.lookInto(s, first.state)...), out.Next); len(out.Steps) > 0 {
 		out.Next = &out.Steps[0]
 	}
 	out.Stated = begins(out.Sentence, out.State)
@@ -274,7 +274,9 @@ func (d *diagnosing) rest(series int) resting {
 		out.state, out.text, out.rank = NotCompared, s.before(fmt.Sprintf("nothing can be counted in %d dumps", len(s.Snapshots))), restsAlone
 	case !d.comparable(s):
 		out.state, out.text, out.rank = NotCompared, s.before(d.nothing(s, kind, totals)), restsAlone
-		if queue := d.queued(s); queue != "" {
+		if words := d.signalled(s, kind, totals); words != nil {
+			out.text, out.shorter = words[0], words[1:]
+		} else if queue := d.queued(s); queue != "" {
 			words := s.withRoot(s.before(fmt.Sprintf("at the last of %d dumps %s", len(s.Snapshots), d.inventoryOf(s, kind, totals)) + queue))
 			out.text, out.shorter = words[0], words[1:]
 		}
@@ -532,6 +534,10 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 			return action
 		}
 		return &Action{Captures: true, Text: "Add captures of the process that may leak:", Command: "leakdiff collect --pid PID --every 30s --count 5 -o captures.tar.gz"}
+	case NotCompared:
+		if d.allSignalled(s) {
+			return d.nextRun(s)
+		}
 	case CannotTell, Grew:
 		if s.unwaited() != nil {
 			return &Action{Text: s.wait()}
@@ -569,8 +575,8 @@ func (d *diagnosing) nextOf(r *resting) *Action {
 		if action := d.listAsRoot(s); action != nil {
 			return action
 		}
-		if slices.ContainsFunc(d.snapshot(s, 0).Artifacts, func(a Artifact) bool { return a.Kind == crashFile }) {
-			return &Action{Captures: true, Text: takeNextRun, Command: d.collect(s, 0)}
+		if d.snapshot(s, 0).ended() {
+			return d.nextRun(s)
 		}
 		return &Action{Captures: true, Text: takeCaptures, Command: d.collect(s, 0)}
 	}
