@@ -121,12 +121,16 @@ type Stack struct {
 // lockWaits wait for the lock that is their receiver.
 var lockWaits = [...]string{"sync.(*Mutex).lockSlow", "internal/sync.(*Mutex).lockSlow", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock", "sync.(*RWMutex).rlockSlow"}
 
+// lockFrames are the frames from the top in which a stack names the lock that it waits for.
+const lockFrames = 3
+
 // WaitsForLock reports that a frame waits for the lock that is its receiver. Before Go 1.13
-// sync.(*Mutex).Lock itself called the runtime.
+// sync.(*Mutex).Lock itself called the runtime. A crash prints the frames of the runtime above.
 func (s *Stack) WaitsForLock(frame int) bool {
 	function := s.Frames[frame].Func
-	return slices.Contains(lockWaits[:], function) ||
-		function == "sync.(*Mutex).Lock" && frame > 0 && strings.HasPrefix(s.Frames[frame-1].Func, "sync.runtime_Semacquire")
+	return (slices.Contains(lockWaits[:], function) ||
+		function == "sync.(*Mutex).Lock" && frame > 0 && strings.HasPrefix(s.Frames[frame-1].Func, "sync.runtime_Semacquire")) &&
+		(frame < lockFrames || strings.HasPrefix(s.Frames[frame-lockFrames].Func, "runtime."))
 }
 
 // Place is a position in an artifact. Line counts from 1 and is 0 in binary data.
@@ -429,8 +433,7 @@ type Object struct {
 	Address uint64 `json:"address"`
 	// Func is the frame's function as printed.
 	Func string `json:"func"`
-	// Lock reports that the members wait for the lock at Address: Func is one of the first
-	// three frames, of which Stack.WaitsForLock is true.
+	// Lock reports that the members wait for the lock at Address: Stack.WaitsForLock is true of Func.
 	Lock bool `json:"lock,omitempty"`
 	// Count is the number of members. Members are the ids of at most 32 of them,
 	// smallest first.

@@ -37,13 +37,10 @@ type nested struct {
 	once, untold bool
 }
 
-// lockFrames are the frames from the top in which a waiter's stack names its lock.
-const lockFrames = 3
-
 // waitsIn is the function of sync in which the members of a family wait for a lock, or "".
 func waitsIn(group *analysis.Group) string {
 	if s := stackOf(group, 0); s != nil {
-		for i, f := range s.Frames[:min(len(s.Frames), lockFrames)] {
+		for i, f := range s.Frames {
 			if s.WaitsForLock(i) {
 				return f.Func
 			}

@@ -49,6 +49,31 @@ func (d *lockSearch) rings(queues []*queue) {
 	}
 }
 
+// runners adds goroutines that run and were given the object of a lock, where nobody else is seen to hold
+// it: a function that takes the object may have locked it as a method does. Their ids may be a little
+// larger than those of the waiters, as blocks of ids explain.
+//
+//	sync.(*Mutex).lockSlow(0xc000438340)     devicestate.findModel(0xc000438340)
+//	state.(*State).Lock(0x5870e1c21352?)     snapstate.(*autoRefresh).Ensure(0xc0001564b0)
+func (d *lockSearch) runners(q *queue) {
+	if q.found > 0 || len(q.recursives) > 0 {
+		return
+	}
+	var found []Holder
+	for _, g := range d.addresses[q.object] {
+		state, _ := stateOf(&d.groups[g.group], g.id)
+		if !runs(state) || g.id > q.least+idBlocks || slices.ContainsFunc(found, func(h Holder) bool { return h.ID == g.id }) {
+			continue
+		}
+		h := d.passedHolder(g)
+		h.For = Running
+		found = append(found, h)
+	}
+	if len(found) <= MostHolders {
+		q.found, q.holders = len(found), found
+	}
+}
+
 // given are the goroutines that were given each address.
 func (d *lockSearch) given(passed map[string][]analysis.Object) map[uint64][]given {
 	out := map[uint64][]given{}

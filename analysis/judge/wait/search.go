@@ -157,6 +157,7 @@ func search(groups []analysis.Group, objects, passed map[string][]analysis.Objec
 	d.rings(queues)
 	d.onces()
 	for _, q := range queues {
+		d.runners(q)
 		for k := range q.holders {
 			h := &q.holders[k]
 			h.Same = h.Same || q.insiders[h.ID]

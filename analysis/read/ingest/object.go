@@ -14,12 +14,11 @@ import (
 // that a queue is counted right; of the others only some, since those of them that
 // hold a lock are few.
 const (
-	mostArguments  = 50_000
-	otherMembers   = 64
-	otherFrames    = 16
-	objectMembers  = 32
-	familyObjects  = 256
-	lockFrameDepth = 3
+	mostArguments = 50_000
+	otherMembers  = 64
+	otherFrames   = 16
+	objectMembers = 32
+	familyObjects = 256
 )
 
 // arguments are the frames of one stack whose first arguments are noted.
@@ -48,7 +47,7 @@ func argumentsOf(s *analysis.Stack) *arguments {
 	a := arguments{lock: -1}
 	for i, f := range s.Frames {
 		switch {
-		case i < lockFrameDepth && s.WaitsForLock(i):
+		case s.WaitsForLock(i):
 			a.lock = i
 			a.frames = append(a.frames, notedFrame{index: i})
 		case len(a.frames) < otherFrames && receiver(f.Func) != "" && !strings.HasPrefix(f.Func, "sync.") && !strings.HasPrefix(f.Func, "internal/"):

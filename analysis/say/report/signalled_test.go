@@ -56,3 +56,30 @@ func TestADumpThatASignalEndedIsTheLastOfItsProcess(t *testing.T) {
 		}
 	}
 }
+
+// A function that takes the object may have locked it as a method does: who runs there may hold it, and
+// a lock that is held so is not one that nobody releases.
+func TestALockWhoseObjectSomebodyRunsWithIsNotCalledUnreleased(t *testing.T) {
+	waiter := "goroutine 70 gp=0xc000105dc0 m=nil [sync.Mutex.Lock, 99 minutes]:\nruntime.gopark(0x5870e1f20259?, 0xc000592d40?)\n\t/go/src/runtime/proc.go:424 +0xce\nruntime.goparkunlock(...)\n\t/go/src/runtime/proc.go:430\nruntime.semacquire1(0xc000438344, 0x0, 0x3, 0x1, 0x15)\n\t/go/src/runtime/sema.go:178 +0x22c\nsync.runtime_SemacquireMutex(0xc000438340?, 0x0?, 0x5870e2775366?)\n\t/go/src/runtime/sema.go:95 +0x25\nsync.(*Mutex).lockSlow(0xc000438340)\n\t/go/src/sync/mutex.go:173 +0x15d\nsync.(*Mutex).Lock(...)\n\t/go/src/sync/mutex.go:92\nexample.com/agent/state.(*State).Lock(0x5870e1c21352?)\n\t/src/state.go:146 +0x31\nmain.standby()\n\t/src/main.go:54 +0x49\n\n"
+	runner := func(state, object string) string {
+		return "goroutine 71 gp=0xc000105c00 m=nil [" + state + "]:\nexample.com/agent/asserts.parse({0xc0000c0c00, 0xd9, 0x3bd?})\n\t/src/headers.go:40 +0x2f\nexample.com/agent/device.refresh(" + object + ")\n\t/src/device.go:172 +0x165\nmain.loop()\n\t/src/main.go:80 +0x45\n\n"
+	}
+	const unreleased = "The lock at state.go:146 is held and not released: find who holds it, and defer Unlock there."
+	for _, test := range []struct{ name, other, holder string }{
+		{"one that runs with the object", runner("runnable", "0xc000438340"), "Possible holder: goroutine 71 in asserts.parse, called by device.refresh, which runs."},
+		{"one that waits with the object", runner("chan receive, 3 minutes", "0xc000438340"), ""},
+		{"one that runs with another object", runner("runnable", "0xc000438400"), ""},
+	} {
+		r := every(t, []map[string]string{{"agent/goroutine.txt": "SIGQUIT: quit\nPC=0x1 m=0 sigcode=0\n\n" + waiter + test.other + goroutineText(1, "select, 165 minutes", "main.main", "main.run()")}})
+		locks, do := "", ""
+		if l := r.Series[0].Locks; l != nil && len(l.List) == 1 {
+			locks = l.List[0].Text
+		}
+		if len(r.Diagnosis.Steps) > 0 {
+			do = r.Diagnosis.Steps[0].Text
+		}
+		if got := test.holder != "" && strings.HasSuffix(locks, test.holder); got != (test.holder != "") || (do == unreleased) != (test.holder == "") {
+			t.Errorf("%s: %s\ndo %s", test.name, locks, do)
+		}
+	}
+}
