@@ -89,8 +89,11 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 			q := p.another(next[d.PID])
 			next[d.PID]++
 			q.threads, q.inner, q.zoneless = t, d.Time, d.Zoneless && !d.Time.IsZero()
-			if d.PID != 0 {
+			switch {
+			case d.PID != 0:
 				q.pid = d.PID
+			case d.Excerpt: // of which process it is nobody says
+				q.name = fmt.Sprintf("excerpt at line %d", d.Line)
 			}
 			if d.Form == thread.FormHotThreads && d.Node != "" {
 				q.host = d.Node

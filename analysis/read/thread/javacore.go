@@ -108,8 +108,15 @@ func (p *javacoreParser) line(l line.Line) error {
 		}
 		p.giveUp()
 	}
+	excerpt := ok && tag != "NULL" && p.excerpt(tag, rest)
+	if excerpt {
+		if err := p.endDump(); err != nil {
+			return err
+		}
+	}
 	if ok && tag != "NULL" && p.dump == nil {
 		p.begin(l)
+		p.dump.Excerpt = excerpt
 	}
 	switch {
 	case !ok:
@@ -134,6 +141,15 @@ func (p *javacoreParser) line(l line.Line) error {
 	return nil
 }
 
+// excerpt reports a line of another javacore, of which a text shows a part without its title: locks stand
+// above threads, and a javacore has each of the two sections once.
+func (p *javacoreParser) excerpt(tag, rest string) bool {
+	if p.dump == nil || !p.head.details {
+		return false
+	}
+	return tag[1:3] == "LK" || tag == "0SECTION" && (strings.HasPrefix(rest, "LOCKS ") || strings.HasPrefix(rest, "THREADS "))
+}
+
 // section begins another section; the first one of a javacore begins a dump.
 //
 //	TITLE subcomponent dump routine
@@ -152,7 +168,7 @@ func (p *javacoreParser) section(l line.Line, name string) error {
 			}
 			p.begin(l)
 		}
-		p.head.titled = true
+		p.head.titled, p.dump.Excerpt = true, false
 	}
 	return nil
 }

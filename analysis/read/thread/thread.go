@@ -106,6 +106,8 @@ type Dump struct {
 	// sign of it.
 	Truncated    bool
 	TruncatedWhy string
+	// Excerpt reports a part of a javacore below another one, without the title that names its process.
+	Excerpt bool
 	// Line counts from 1, Offset is in bytes: where the dump begins, its date line
 	// included.
 	Line, Offset int64

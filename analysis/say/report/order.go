@@ -108,13 +108,17 @@ func (r *Report) seriesInOrder() []int {
 			out = slices.Insert(slices.Delete(out, first, first+1), held, moved)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int) int { return r.Series[a].observes() - r.Series[b].observes() })
+	slices.SortStableFunc(out, func(a, b int) int { return r.Series[a].turn() - r.Series[b].turn() })
 	return out
 }
 
-// observes is 1 for the lister of descriptors that lists itself, so that it comes last.
-func (s *Series) observes() int {
-	if s.Process == "lsof" {
+// turn is -1 for a process in a proven deadlock, which is told before all else, and 1 for the lister of
+// descriptors that lists itself, so that it comes last.
+func (s *Series) turn() int {
+	switch {
+	case s.Locks != nil && len(s.Locks.Cycles) > 0 && s.Locks.Cycles[0].Certainty == Proven && s.Died == nil:
+		return -1
+	case s.Process == "lsof":
 		return 1
 	}
 	return 0
