@@ -125,6 +125,9 @@ type Result struct {
 	// Help is what to capture instead of a file that is recognised and not read, a clause
 	// without a full stop; empty where the kind is read, or nothing better is known.
 	Help string
+	// Unread names stacks of a language that is not read: "a crash dump of Erlang". It is empty where
+	// the file holds none.
+	Unread string
 	// NeedMore asks for up to SniffLimit bytes: what was seen is plain text in which a
 	// dump or listing may still begin.
 	NeedMore bool

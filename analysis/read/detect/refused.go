@@ -3,6 +3,7 @@ package detect
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/expression"
@@ -15,6 +16,10 @@ const (
 	helpPaper   = "copy the text out of it into a file, or upload the file that the text is from"
 	helpJVM     = "upload the threads of the process: jcmd PID Thread.print, or jstack -l PID, and lsof -nP -p PID for what it holds open"
 	helpOpen    = "upload what the process holds open: lsof -nP -p PID, or ls -l /proc/PID/fd as root; stacks of this language are not read"
+	helpErlang  = "read its Slogan, and the console output of that start: the process is gone; crashdump_viewer of Erlang shows the rest"
+	helpEnded   = "the process that wrote it is gone: read the message above its stacks, and the log before it; stacks of this language are not read"
+	helpNet     = "see where its threads wait with dotnet-stack report -p PID; for what it holds open upload lsof -nP -p PID, or ls -l /proc/PID/fd as root: stacks of .NET are not read"
+	helpDumped  = "see its threads with dotnet-dump analyze FILE (clrstack -all); for what a process holds open upload lsof -nP -p PID of one that runs"
 	helpCore    = "upload stacks taken of it: jhsdb jstack --exe JAVA --core FILE for a JVM; for Go take a dump with debug=2, or kill -QUIT, before the next core"
 	helpSystem  = "it shows how busy the system is, and not what a process holds: upload lsof -nP -p PID, a dump of its goroutines (debug=2) or of its threads (jstack)"
 	helpCluster = "it lists what runs, and not what it holds: upload kubectl exec POD -- ls -l /proc/1/fd, or a dump of the program's goroutines or threads"
@@ -46,7 +51,7 @@ var magics = []struct {
 	{"\x7fELF", Binary, "a program or library (ELF)", ""},
 	{"MZ", Binary, "a program or library of Windows", ""},
 	{"\xcf\xfa\xed\xfe", Binary, "a program or library of macOS", ""},
-	{"MDMP", Binary, "a minidump of Windows or .NET", helpOpen},
+	{"MDMP", Binary, "a minidump of Windows or .NET", helpDumped},
 	{"Nettrace", Binary, "a trace of .NET (dotnet-trace, dotnet-gcdump)", helpOpen},
 	{"\xca\xfe\xba\xbe", Binary, "a Java class file", helpJVM},
 	{"JAVA PROFILE 1.0", Binary, "a heap dump of a JVM", helpJVM},
@@ -106,6 +111,12 @@ func (v *view) magic() (Result, bool) {
 // stand above it.
 const beginning = 6
 
+// stacks are the helps of stacks of languages that are not read.
+var stacks = []string{helpOpen, helpErlang, helpEnded, helpNet}
+
+// mostSlogan bounds the line in which a crash dump of Erlang says why it ended.
+const mostSlogan = 200
+
 // refusals are texts that are recognised and not read: by a line at their beginning, or by
 // lines of which there must be enough.
 var refusals = []struct {
@@ -115,14 +126,15 @@ var refusals = []struct {
 	what, help string
 }{
 	// Stacks of other languages and debuggers.
-	{expression.Lazy(`^\s*Thread \(0x[0-9A-Fa-f]+\):\s*$`), 1, "stacks of .NET (dotnet-stack)", helpOpen},
-	{expression.Lazy(`^(OS Thread Id: 0x[0-9a-f]+|\s*Child SP\s+IP Call Site)`), 1, "stacks of .NET (clrstack of dotnet-dump)", helpOpen},
-	{expression.Lazy(`^\[createdump\] `), 1, "the messages of createdump of .NET, which wrote a dump elsewhere", helpOpen},
+	{expression.Lazy(`^\s*Thread \(0x[0-9A-Fa-f]+\):\s*$`), 1, "stacks of .NET (dotnet-stack)", helpNet},
+	{expression.Lazy(`^(OS Thread Id: 0x[0-9a-f]+|\s*Child SP\s+IP Call Site)`), 1, "stacks of .NET (clrstack of dotnet-dump)", helpNet},
+	{expression.Lazy(`^\[createdump\] `), 1, "the messages of createdump of .NET, which wrote a dump elsewhere", helpDumped},
 	{expression.Lazy(`^Thread \S+ \((idle|active)[^)]*\)(: ".*")?$`), 1, "stacks of Python (py-spy)", helpOpen},
 	{expression.Lazy(`^(Current t|T)hread 0x[0-9a-f]+ .*\(most recent call first\):`), 1, "stacks of Python (faulthandler)", helpOpen},
-	{expression.Lazy(`^=(erl_crash_dump|proc|port|ets|fun|node):`), 0, "a crash dump of Erlang", helpOpen},
+	{expression.Lazy(`^=(erl_crash_dump|proc|port|ets|fun|node):`), 0, "a crash dump of Erlang", helpErlang},
 	{expression.Lazy(`^(Thread \d+ \((Thread 0x[0-9a-f]+ \()?LWP \d+|TID \d+:$|#\d+ +0x[0-9a-f]{6,} +(in )?\S)`), 2, "stacks of a debugger (gdb, pstack, eu-stack)", helpOpen},
-	{expression.Lazy(`^-- (Control frame|Ruby level backtrace|C level backtrace|Threading|Machine register context|Other runtime) information -|^\s*(Thread )?#<Thread:0x[0-9a-f]+`), 1, "threads of Ruby", helpOpen},
+	{expression.Lazy(`^-- (Control frame|Ruby level backtrace|C level backtrace|Threading|Machine register context|Other runtime) information -`), 1, "a crash of Ruby", helpEnded},
+	{expression.Lazy(`^\s*(Thread )?#<Thread:0x[0-9a-f]+`), 1, "threads of Ruby", helpOpen},
 	{expression.Lazy(`^(?i:task) \d+:( (Idle|Running|Scheduled|Completed))?$|^\s*╼ \S`), 1, "tasks of tokio (Rust)", helpOpen},
 	{expression.Lazy(`^\S+ pid: \d+ \S|^(Nt)?[Hh]andle v[\d.]+ - Handle viewer`), 0, "handles of Windows (handle.exe)", helpHandles},
 	{expression.Lazy(`^\[<[0-9a-f]+>\] \S+\+0x[0-9a-f]+/0x`), 1, "a stack of the kernel (/proc/PID/stack)", helpOpen},
@@ -193,7 +205,14 @@ func (v *view) refused() (Result, bool) {
 			}
 		}
 		if n >= enough {
-			return Result{Kind: Text, Reason: f.what + ": " + quote(printable(lines[at])) + v.loneHeader(), Confidence: analysis.Medium, Help: f.help}, true
+			out := Result{Kind: Text, Reason: f.what + ": " + quote(printable(lines[at])) + v.loneHeader(), Confidence: analysis.Medium, Help: f.help}
+			if slices.Contains(stacks, f.help) {
+				out.Unread = f.what
+			}
+			if s := slices.IndexFunc(v.lines[:min(len(v.lines), beginning)], func(l string) bool { return strings.HasPrefix(l, "Slogan: ") }); f.help == helpErlang && s >= 0 {
+				out.Reason += "; " + printable(v.lines[s][:min(len(v.lines[s]), mostSlogan)])
+			}
+			return out, true
 		}
 	}
 	return no()

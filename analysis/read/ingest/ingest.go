@@ -210,7 +210,7 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	case len(r.artifacts) == 0:
 		what, why = "no file is in this upload", "the archive or directory is empty"
 	case len(r.artifacts) == 1:
-		code, what, why = analysis.NoDump, "this file holds no dump", r.artifacts[0].Reason
+		code, what, why = analysis.NoDump, r.noDump(r.artifacts[0].Path), r.artifacts[0].Reason
 	}
 	if r.tablesOnly() {
 		say(analysis.Problem{
@@ -232,6 +232,18 @@ func (r *reader) nothingFound(snapshots []analysis.Snapshot) {
 	}
 }
 
+// noDump says what a file without a dump holds, as far as that is stacks of another language.
+func (r *reader) noDump(path string) string {
+	switch what := r.unread[path]; {
+	case what == "":
+		return "this file holds no dump"
+	case strings.HasPrefix(what, "a "):
+		return "this file holds " + what + ", which is not read"
+	default:
+		return "this file holds " + what + ", which are not read"
+	}
+}
+
 // mostHelped bounds the files of an upload without a dump whose kinds are told.
 const mostHelped = 5
 
@@ -248,7 +260,7 @@ func (r *reader) helpful() {
 			return
 		}
 		r.problem(analysis.Problem{Path: a.Path, Offset: -1, Severity: analysis.Note, Code: analysis.NoDump,
-			What: "this file holds no dump", Why: a.Reason, Hint: help})
+			What: r.noDump(a.Path), Why: a.Reason, Hint: help})
 	}
 }
 

@@ -63,6 +63,8 @@ type reader struct {
 	empty []string
 	// helps are what to capture instead of files that hold no dump, by their paths.
 	helps map[string]string
+	// unread are the stacks of other languages in such files.
+	unread map[string]string
 	// dumped are the stacks that the goroutine dumps of an upload share.
 	dumped goroutine.Stacks
 	// stacks remembers their families, and the names of functions.
@@ -83,7 +85,7 @@ type reader struct {
 }
 
 func newReader(cfg Config) *reader {
-	return &reader{cfg: cfg, formats: formats, problems: newProblemList(cfg.Bundle.Budget), directories: map[directoryKey]*directory{}, table: &groupTable{}, recoded: map[string]bool{}, skipped: map[string]bool{}, helps: map[string]string{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
+	return &reader{cfg: cfg, formats: formats, problems: newProblemList(cfg.Bundle.Budget), directories: map[directoryKey]*directory{}, table: &groupTable{}, recoded: map[string]bool{}, skipped: map[string]bool{}, helps: map[string]string{}, unread: map[string]string{}, progress: Progress{Stage: "unpacking"}, hash: sha256.New()}
 }
 
 func (r *reader) report() {
@@ -157,7 +159,7 @@ func (r *reader) member(m *bundle.Member) error {
 		r.empty = append(r.empty, m.Path)
 	}
 	if found.Help != "" && a.Status == analysis.Ignored {
-		r.helps[m.Path] = found.Help
+		r.helps[m.Path], r.unread[m.Path] = found.Help, found.Unread
 	}
 	a.Size, a.SHA256 = body.n, body.sum()
 	a.Truncated = a.Truncated || m.Truncated()

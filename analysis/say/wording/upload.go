@@ -9,7 +9,7 @@ import (
 
 // Problem words a problem for a sentence, with the name of its file.
 //
-//	t/hello.txt, NoDump                    ->  hello.txt holds no dump
+//	t/x.txt, NoDump, this file holds no …  ->  x.txt holds no dump
 //	t/a.txt, EmptyFile                     ->  a.txt is empty
 //	t/a.txt, EmptyFiles, 14 files were …   ->  14 files were empty
 //	t/a.txt, the dump is cut               ->  a.txt: the dump is cut
@@ -19,7 +19,7 @@ func Problem(p analysis.Problem) string {
 	case p.Path == "" || p.What == "" || p.Code == analysis.EmptyFiles || p.Code == analysis.NoDumps:
 		return p.What
 	case p.Code == analysis.NoDump:
-		return name + " holds no dump"
+		return name + strings.TrimPrefix(p.What, "this file")
 	case p.Code == analysis.EmptyFile:
 		return name + " is empty"
 	}
