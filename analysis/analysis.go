@@ -326,7 +326,7 @@ type Snapshot struct {
 	MaxGoroutineID int64 `json:"max_goroutine_id,omitempty"`
 	// Signal is the signal that ended the process with its dump: "SIGQUIT", "SIGABRT". It is empty for
 	// one that lives, or that failed.
-	Signal string `json:"signal,omitempty"`
+	Signal Signal `json:"signal,omitempty"`
 	// Listener tells processes apart. It is zero without a dump that shows one.
 	Listener Listener `json:"listener,omitzero"`
 	// CPU are the processor times of the threads of each family in milliseconds, by fingerprint

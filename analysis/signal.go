@@ -6,16 +6,23 @@ import "strings"
 // nothing in the program failed (runtime/sigtab_linux_generic.go).
 var endings = map[string]bool{"SIGQUIT: quit": true, "SIGABRT: abort": true}
 
+// Signal is the name of a signal: "SIGABRT".
+type Signal string
+
 // EndsWith is the signal whose first line ends a Go program, "" for other lines.
 //
 //	"SIGABRT: abort" -> "SIGABRT"
 //	"SIGQUIT: draining connections" -> ""
-func EndsWith(line string) string {
+func EndsWith(line string) Signal {
 	if line = strings.TrimRight(line, "\r \t"); !endings[line] {
 		return ""
 	}
-	return line[:strings.IndexByte(line, ':')]
+	return Signal(line[:strings.IndexByte(line, ':')])
 }
+
+// CompilerError is what the compiler of Go prints between the place in the source and the reason of its
+// own failure, with its stack below.
+const CompilerError = ": internal compiler error: "
 
 // ShowsGoroutines reports whether a Go program that prints the name of a signal at the
 // beginning of a line may print its goroutines after it. On the signals named here it

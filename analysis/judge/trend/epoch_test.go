@@ -63,6 +63,14 @@ func TestEpochs(t *testing.T) {
 			want: []int{0, 0, 1},
 		},
 		{
+			name: "two dumps that a signal ended are of two processes",
+			in:   only(piling("3 3 3")),
+			change: func(s []*analysis.Snapshot) {
+				s[1].Signal, s[2].Signal = "SIGABRT", "SIGABRT"
+			},
+			want: []int{0, 0, 1},
+		},
+		{
 			name: "a dump of another file than the crash may be older",
 			in:   only(piling("3 3")),
 			change: func(s []*analysis.Snapshot) {

@@ -393,8 +393,8 @@ func onlyHTTP(b []byte) bool {
 }
 
 // crashLine is what the runtime prints when a program dies (runtime/panic.go,
-// runtime/signal_unix.go).
-var crashLine = expression.Lazy(`(?m)^[ \t]*(panic: .*|fatal error: .*|SIG[A-Z0-9]+: .*|runtime: goroutine stack exceeds .*|unexpected fault address .*|\[signal .*)`)
+// runtime/signal_unix.go), and its compiler (cmd/compile/internal/base/print.go).
+var crashLine = expression.Lazy(`(?m)^[ \t]*(\S+: internal compiler error: .*|panic: .*|fatal error: .*|SIG[A-Z0-9]+: .*|runtime: goroutine stack exceeds .*|unexpected fault address .*|\[signal .*)`)
 
 // crashMark returns the line with the program's cause of death, empty if the program
 // lives.

@@ -34,7 +34,7 @@ type panicState struct {
 // crashState is what came since the last genuine header.
 type crashState struct {
 	signal, failed bool // "SIGSEGV: ", "panic: " or "fatal error: "
-	ended          string
+	ended          analysis.Signal
 	dashes         bool // "-----", after which threads go on with the same dump
 	cause          string
 	logged         string // what the latest line says of a panic
@@ -219,6 +219,9 @@ func (p *textParser) boundary(b []byte, indent int) bool {
 			p.panics = panicState{text: true, indent: indent}
 		}
 	case has("fatal error: "):
+		p.crashBegins()
+		p.crash.fails(b)
+	case bytes.Contains(b, []byte(analysis.CompilerError)):
 		p.crashBegins()
 		p.crash.fails(b)
 	case isSignal(b):

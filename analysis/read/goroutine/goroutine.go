@@ -85,7 +85,7 @@ type Goroutine struct {
 	Cause string
 	// Ended is the signal that ended the process with this dump, if g is the first goroutine after
 	// its line: "SIGQUIT", "SIGABRT".
-	Ended string
+	Ended analysis.Signal
 	// Logged is the reason of a panic in the log line right above g, "" if it names none: a handler
 	// of the program may have printed it with the stacks.
 	Logged string

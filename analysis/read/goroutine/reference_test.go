@@ -271,7 +271,7 @@ func compareWithReference(t testing.TB, text []byte) (goroutines int, unsure str
 	}
 	got := parseBytes(t, text).list
 	for i := range got {
-		got[i].System, got[i].Dumper, got[i].Opens, got[i].Cause, got[i].Logged, got[i].Refused = false, false, false, "", "", 0 // these are conclusions
+		got[i].System, got[i].Dumper, got[i].Opens, got[i].Cause, got[i].Ended, got[i].Logged, got[i].Refused = false, false, false, "", "", "", 0 // these are conclusions
 		if i < len(want) && want[i].Length == 0 {
 			got[i].Length = 0
 		}

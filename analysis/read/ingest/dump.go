@@ -113,6 +113,9 @@ func (d *textDumps) beginsDump(g *goroutine.Goroutine) bool {
 		d.borders = d.borders[1:]
 	}
 	bordered := len(d.borders) > 0 && d.borders[0] < g.Offset || g.State == "running" && d.dates.Between(d.end, g.Offset)
+	if f := t.failure; f != nil && f.goroutine == g.ID && f.ofCompiler() && !g.Opens {
+		return false // it prints the stack of its panic, and then its own
+	}
 	if d.opensCrash(g) || t.writes(g) || bordered && t.dump.Headers > 0 {
 		return true
 	}

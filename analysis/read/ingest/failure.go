@@ -36,8 +36,10 @@ type failure struct {
 // program. A handler that recovers from a panic and logs its stack ends nothing.
 func (t *textDump) fails(g *goroutine.Goroutine) {
 	t.signal = cmp.Or(t.signal, g.Ended)
-	if g.Cause != "" && t.failure == nil && !g.Dumper && !recovered(g.Stack) {
-		t.failure = &failure{line: g.Cause}
+	if g.Cause != "" && t.failure == nil && !g.Dumper {
+		if f := (&failure{line: g.Cause}); f.ofCompiler() || !recovered(g.Stack) {
+			t.failure = f
+		}
 	}
 	if t.failure == nil && mainPanics(g) {
 		t.failure = &failure{line: "panic: " + g.Logged}
@@ -51,6 +53,9 @@ func (t *textDump) fails(g *goroutine.Goroutine) {
 		f.tested(g)
 	}
 }
+
+// ofCompiler reports a failure of the compiler of Go, which writes its stack itself.
+func (f *failure) ofCompiler() bool { return strings.Contains(f.line, analysis.CompilerError) }
 
 // mainPanics reports that a handler of the program logged a panic of main and its stacks: with main
 // the process ends.
@@ -236,6 +241,12 @@ func (b *builder) died(text *part) {
 		return
 	}
 	why := reason(f.line)
+	if _, of, ok := strings.Cut(f.line, analysis.CompilerError); ok {
+		s.Title = "internal compiler error: " + reason("panic: runtime error: "+strings.TrimRight(of, ": "))
+		s.Text = "This is a fault of the Go compiler: report it with this stack, and build with another release until then."
+		b.s.Statements = append(b.s.Statements, s)
+		return
+	}
 	s.Title = why
 	if function != "" {
 		s.Title += " in " + function

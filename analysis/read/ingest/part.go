@@ -119,7 +119,7 @@ type textDump struct {
 	// failure is why the process died, nil for a dump of one that lives.
 	failure *failure
 	// signal is what ended the process with this dump, "" for nothing that was sent.
-	signal string
+	signal analysis.Signal
 	// groups, objects and given are the result of form, program is the name that the stacks
 	// give to the process.
 	groups         packedGroups

@@ -320,6 +320,35 @@ func TestSeveralJavacoresInOneFile(t *testing.T) {
 	}
 }
 
+// A document shows parts of several javacores: one without a title says nothing of its process.
+func TestAPartOfAJavacoreBelowAnotherIsOfNoKnownProcess(t *testing.T) {
+	locks := openJ9[strings.Index(openJ9, "1LKDEADLOCK"):strings.Index(openJ9, "NULL           ------------------------------------------------------------------------\n0SECTION       THREADS")]
+	section := openJ9[strings.Index(openJ9, "0SECTION       THREADS"):]
+	workers := openJ9[strings.Index(openJ9, "3XMTHREADINFO      \"worker-1\""):strings.Index(openJ9, "3XMTHREADINFO      \"JIT")]
+	const prose = "```\n\nThe next output is of another program.\n\n```\n"
+	for _, tc := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"a deadlock with its threads", openJ9 + prose + locks + prose + workers, []string{"4711: 7 threads, 1 deadlock", "excerpt: 2 threads, 1 deadlock"}},
+		{"another section of threads", openJ9 + prose + section, []string{"4711: 7 threads, 1 deadlock", "excerpt: 7 threads, 0 deadlock"}},
+		{"a whole javacore", openJ9 + prose + openJ9, []string{"4711: 7 threads, 1 deadlock", "4711: 7 threads, 1 deadlock"}},
+		{"prose between the title and the threads", openJ9[:strings.Index(openJ9, "0SECTION       LOCKS")] + prose + section, []string{"4711: 7 threads, 0 deadlock"}},
+	} {
+		var got []string
+		for _, d := range parse(t, "x.javacore", tc.text).dumps {
+			who := fmt.Sprint(d.PID)
+			if d.Excerpt {
+				who = "excerpt"
+			}
+			got = append(got, fmt.Sprintf("%s: %d threads, %d deadlock", who, d.Threads, len(d.Deadlocks)))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
 func TestNamesInAJavacoreHoldAnything(t *testing.T) {
 	for _, name := range []string{``, `a "quoted" one`, `(TID:0x1) state:B`, "two\nlines", `GET http://host/a?b=c, prio=9`} {
 		p := parse(t, "x.javacore", strings.Replace(openJ9, `"worker-1" J9VMThread`, `"`+name+`" J9VMThread`, 1))

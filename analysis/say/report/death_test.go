@@ -57,6 +57,31 @@ func TestACrashSpeaksOfWhatHungOrFailed(t *testing.T) {
 	}
 }
 
+// The compiler of Go prints its own stack, and that of a panic before it, into the log of a build.
+func TestAFailureOfTheCompilerInABuildLogIsTold(t *testing.T) {
+	const (
+		log     = "# go run run.go -- fixedbugs/issue5162.go\nexit status 2\n"
+		failure = "../../tmp/tmp__.go:16136:27: internal compiler error: bvset: index 0 is out of bounds with length 0\n\n\n"
+		do      = "This is a fault of the Go compiler: report it with this stack, and build with another release until then."
+	)
+	panicked := goroutineText(92, "running", "main.main", "cmd/compile/internal/ssa.Compile.func1()", "panic({0x11325c0, 0x16bbe60})", "math/rand.(*Rand).Int63(0xc00079c2d0)")
+	own := goroutineText(92, "running", "main.main", "runtime/debug.Stack()", "cmd/compile/internal/base.FatalfAt({0x2, 0x3f081b0})", "cmd/compile/internal/bitvec.BitVec.Set({0x0})")
+	for _, test := range []struct{ name, text, sentence, do string }{
+		{"its own stack", log + failure + own + "\nFAIL\tfixedbugs/issue5162.go\t3.344s\n", "The process crashed: internal compiler error: bvset: index 0 is out of bounds with length 0.", do},
+		{"after that of a panic", log + failure + panicked + own + "\nFAIL\n", "The process crashed: internal compiler error: bvset: index 0 is out of bounds with length 0.", do},
+		{"a stack without it", log + own + "\nFAIL\n", "build.log holds no dump.", ""},
+	} {
+		d := one(t, "build.log", test.text).Diagnosis
+		got := ""
+		if d.Next != nil {
+			got = d.Next.Text
+		}
+		if d.Sentence != test.sentence || got != test.do {
+			t.Errorf("%s: %s\n%s\nwant %s\n%s", test.name, d.Sentence, got, test.sentence, test.do)
+		}
+	}
+}
+
 // A log has the dumps of several runs: those after a crash are of another process.
 func TestCrashesOfSeveralRunsInOneFileAreCounted(t *testing.T) {
 	const (

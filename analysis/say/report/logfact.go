@@ -45,7 +45,7 @@ var logWords = map[string]logWord{
 	"response_not_closed":     {text: "the body of a response was not closed%s", joins: ", of ", do: "Close each response body: try (Response response = call.execute()) { … }."},
 	"connection_not_returned": {text: "a connection was not returned to its pool", do: "Close each connection where it was taken: the log has the stack that took it."},
 	"pool_exhausted":          {text: "its connection pool had no free connection", do: poolWords["hikari"].remedy},
-	watchdogFact:              {text: "systemd's watchdog ended%s", joins: " ", do: "Find why the service gave systemd's watchdog no sign of life: a host that stood still (load, memory, suspend), or a lock that its watchdog loop waits for."},
+	watchdogFact:              {text: "the watchdog of systemd ended%s", joins: " ", do: "Find why the service gave systemd's watchdog no sign of life: a host that stood still (load, memory, suspend), or a lock that its watchdog loop waits for."},
 	"listeners":               {text: "listeners pile up on one emitter%s", joins: ": ", do: "Remove each listener when it is done with, or add it once."},
 }
 

@@ -94,7 +94,7 @@ type Snapshot struct {
 	Artifacts []Artifact      `json:"artifacts"`
 	// Signal is what ended the process with its dump: "SIGQUIT", "SIGABRT". It is empty for one that
 	// lives, or that failed.
-	Signal string `json:"signal,omitempty"`
+	Signal analysis.Signal `json:"signal,omitempty"`
 	// Traced is what a tracer saw, where no listing shows the descriptors.
 	Traced *Traced `json:"traced,omitempty"`
 	// Contention has its mutex and block profiles.

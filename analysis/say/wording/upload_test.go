@@ -10,6 +10,7 @@ func TestAnUploadIsToldByWhatItLost(t *testing.T) {
 	note := analysis.Problem{Path: "b/t0.txt", Severity: analysis.Note, Code: analysis.EmptyFiles, What: "14 files were empty"}
 	empty := analysis.Problem{Path: "b/metrics.txt", Severity: analysis.Note, Code: analysis.EmptyFile, What: "this file is empty"}
 	cut := analysis.Problem{Path: "b/t3.txt", Severity: analysis.Warning, What: "the dump is cut"}
+	unread := analysis.Problem{Path: "t/erl_crash.dump", Severity: analysis.Error, Code: analysis.NoDump, What: "this file holds a crash dump of Erlang, which is not read"}
 	noDump := analysis.Problem{Path: "hello.txt", Severity: analysis.Error, Code: analysis.NoDump, What: "this file holds no dump"}
 	locked := analysis.Problem{Path: "aes.zip", Severity: analysis.Error, What: "d.txt in it is encrypted"}
 	noneOf := analysis.Problem{Path: "a.txt", Severity: analysis.Error, Code: analysis.NoDumps, What: "none of the 3 files holds a dump"}
@@ -29,6 +30,7 @@ func TestAnUploadIsToldByWhatItLost(t *testing.T) {
 		{"an empty archive", FilesRead(0, 0, nil), "There is no file in it."},
 		{"counts", plainSpaces(ProblemCounts(problems{note, cut, note})), "1 problem, 2 notes"},
 		{"notes alone", plainSpaces(ProblemCounts(problems{note})), "no problems, 1 note"},
+		{"the sentence of a dump that is not read", NothingRead(problems{unread}), "erl_crash.dump holds a crash dump of Erlang, which is not read."},
 		{"the sentence of a case without dumps", NothingRead(problems{note, noDump}), "hello.txt holds no dump."},
 		{"without any problem", NothingRead(problems{note}), "No dump was found in these files."},
 	} {
