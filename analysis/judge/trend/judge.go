@@ -194,7 +194,7 @@ func (s *Series) JudgeAll() map[string]analysis.Judgement {
 // verdict is the family's own verdict, or that of its unit if the unit proves more.
 func (j *judgement) verdict() analysis.Verdict {
 	own := j.signals.verdict
-	if j.unit == nil || proves(own) || j.signals.stop != nil {
+	if j.unit == nil || proves(own) || j.signals.stop != nil || j.signals.idles {
 		return own
 	}
 	if j.unit.proven() || j.unit.remembers() && j.unit.verdict.Rank() < own.Rank() {
@@ -329,6 +329,8 @@ type signals struct {
 	// rise after a start that hardly goes on.
 	returned int
 	warmed   bool
+	// idles reports workers of a pool without a task, which end by themselves later than was captured.
+	idles bool
 	// renewed reports a level at which all members are replaced.
 	renewed bool
 	// emptied is a fall that took nearly all members, beyond which the count has not grown, or
@@ -348,7 +350,7 @@ func proves(v analysis.Verdict) bool { return v == analysis.Leaking || v == anal
 // measure collects the evidence of a part and decides. Each step may use earlier ones:
 // ages overrule "rose once", and loads are compared only with what rose.
 func (p *part) measure(buf *buffers) *signals {
-	s := &signals{usable: p.usable(), respawns: p.respawns, fell: p.fell()}
+	s := &signals{usable: p.usable(), idles: p.idles(), respawns: p.respawns, fell: p.fell()}
 	p.measureMarks(s)
 	p.measureCounted(s)
 	s.fit = fitCounts(p.comparable(), buf)
@@ -425,7 +427,7 @@ func (s *signals) accuses() bool {
 	switch {
 	case s.counted && !s.steady, s.follows != nil, s.respawns:
 		return false // it may follow a load that nobody captured, or knows to be one
-	case s.turnover || s.passing || s.acquitted > 0 || s.emptied != nil || s.warmed:
+	case s.turnover || s.passing || s.acquitted > 0 || s.emptied != nil || s.warmed || s.idles:
 		return false
 	case s.batches > 0 && !(s.ages.holds && s.up == levelLeaking):
 		return false // resizes of a pool look the same

@@ -2,6 +2,8 @@ package trend
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"leakdiff/analysis"
 )
@@ -21,6 +23,21 @@ func (p *part) measurePassing(s *signals) {
 	}
 	born, established, alive := s.cohort.tried(p.tracking)
 	s.passing = born >= passingBorn && float64(established) <= passingStayed*float64(born) && alive < fewestEstablished
+}
+
+// idleHours is twice the minute for which a cached pool keeps a worker without a task.
+const idleHours = 2.0 / 60
+
+// idles reports threads of an executor that wait for a task for a limited time, captured for less than
+// that: a burst leaves as many, and they end.
+func (p *part) idles() bool {
+	frames := p.family.Loose
+	task := slices.Index(frames, "java.util.concurrent.ThreadPoolExecutor.getTask")
+	if p.family.Kind != analysis.KindThread || task < 0 || !p.dated {
+		return false
+	}
+	timed := func(frame string) bool { return strings.HasSuffix(frame, "Queue.poll") }
+	return slices.ContainsFunc(frames[:task], timed) && p.length(p.runs) < idleHours
 }
 
 // tried counts the members born in intervals after which they could be seen again, those that

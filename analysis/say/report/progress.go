@@ -132,12 +132,29 @@ func (d *diagnosing) withProgress(s *Series, text string) (whole string, shorter
 		part, _, _ := strings.Cut(full, ";")
 		return whole + and + who + " " + full, []string{"No leak seen" + s.place("in") + ", but " + who + " " + full, whole + and + who + " " + part, whole}
 	}
-	// Who reads a socket may wait for the next request: that is told below and is no answer.
-	if i := slices.IndexFunc(s.Still, func(x StillThreads) bool { return x.WaitsFor != progress.ForSocket }); i >= 0 {
-		shorter, whole = append(shorter, whole), whole+and+s.Still[i].who()
+	if x := s.standing(); x != nil {
+		shorter, whole = append(shorter, whole), whole+and+x.who()
 	}
 	slices.Reverse(shorter)
 	return whole, shorter
+}
+
+// standing are the first threads that stand still, nil without any. Who reads a socket may wait for the
+// next request: that is told below and is no answer.
+func (s *Series) standing() *StillThreads {
+	if i := slices.IndexFunc(s.Still, func(x StillThreads) bool { return x.WaitsFor != progress.ForSocket }); i >= 0 {
+		return &s.Still[i]
+	}
+	return nil
+}
+
+// release is what to do about threads that stand still. A task that waits for another one needs a thread
+// of its pool for that.
+func (s *Series) release(x *StillThreads) string {
+	if f := s.family(x.Family); f != nil && slices.Contains(f.Frames, "java.util.concurrent.FutureTask.get") && slices.Contains(f.Frames, "java.util.concurrent.ThreadPoolExecutor.runWorker") {
+		return "They wait for a task inside a task: if both are of one pool, all of its threads may wait and none is left for the inner ones. Give these a pool of their own, and a timeout to get."
+	}
+	return standings[x.WaitsFor][1]
 }
 
 // FactsOf are the findings without a verdict that name a family.

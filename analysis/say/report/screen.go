@@ -65,14 +65,14 @@ func screenOf(r *Report, t Terminal) [][]string {
 	blocks := [][]string{{s.head()}, s.painted(bold, wrapped(s.Sentence, columns, 3))}
 	var figures, chain, stack, versions []string
 	if s.lead == nil {
-		if figures, stack = s.inventory(), s.stuck(); len(stack) == 0 {
+		if figures, stack = s.inventory(), s.stuck(mostScreenFrames-1); len(stack) == 0 {
 			stack = s.top(mostScreenFrames)
 		}
 	} else {
 		figures, chain = s.figures(), s.links()
 		stack = s.stack(mostScreenFrames)
 		if s.State == string(Deadlock) {
-			stack = s.stuck()
+			stack = s.stuck(mostScreenFrames - 1)
 		}
 		versions = s.versions()
 	}
@@ -82,6 +82,9 @@ func screenOf(r *Report, t Terminal) [][]string {
 			n += len(b) + min(len(b), 1)
 		}
 		return n - 1
+	}
+	for most := mostScreenFrames - 2; most > 0 && s.State == string(Deadlock) && len(stack) > 0 && lines() > mostLines; most-- {
+		stack = s.stuck(most)
 	}
 	if over := lines() - mostLines; over > 0 && len(stack) > 0 && s.State != string(Deadlock) {
 		switch most := max(fewestScreenFrames, mostScreenFrames-over); {

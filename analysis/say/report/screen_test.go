@@ -40,7 +40,7 @@ func fitsScreen(t *testing.T, c report.Case) {
 	text := printed(t, c, report.Terminal{})
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	screen, list := lines, lines[:0]
-	if end := slices.IndexFunc(lines, func(l string) bool { return regexp.MustCompile(`^(also|found|more)    `).MatchString(l) }); end > 0 {
+	if end := slices.IndexFunc(lines, func(l string) bool { return regexp.MustCompile(`^(?:also    |found   |more    )`).MatchString(l) }); end > 0 {
 		screen, list = lines[:end-1], lines[end:]
 	}
 	if len(screen) > 30 || len(list) > 12 {

@@ -133,8 +133,8 @@ func (s *screen) largest(x *Series, most int) []string {
 }
 
 // stuck are the stacks of those in the deadlock of the process of the answer, or of the goroutine that
-// failed.
-func (s *screen) stuck() (out []string) {
+// failed, in at most so many frames each.
+func (s *screen) stuck(most int) (out []string) {
 	order := s.r.seriesInOrder()
 	if len(order) == 0 || s.State != string(Deadlock) && s.State != string(Crashed) && s.State != string(Saturated) {
 		return nil
@@ -148,7 +148,7 @@ func (s *screen) stuck() (out []string) {
 		what = "failed"
 	}
 	for _, x := range first.stuck() {
-		out = append(out, s.stands("where "+wording.Printable(x.Who)+" "+what, x.Stack, mostScreenFrames-1)...)
+		out = append(out, s.stands("where "+wording.Printable(x.Who)+" "+what, x.Stack, most)...)
 	}
 	return out
 }
@@ -159,7 +159,7 @@ func (s *screen) stands(caption string, stack []StackFrame, most int) []string {
 	if rest := len(stack) - len(picked); rest > 0 {
 		caption += fmt.Sprintf(", %d of %d frames", len(picked), len(stack))
 	}
-	out := []string{s.paint(dim, caption)}
+	out := []string{s.paint(dim, cut(caption, columns))}
 	for _, at := range picked {
 		out = append(out, s.frame(&stack[at]))
 	}

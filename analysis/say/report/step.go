@@ -367,6 +367,9 @@ func (d *diagnosing) lookInto(s *Series, state State) (out []Action) {
 	if x := s.Locks.longest(); x != nil && len(x.stuck()) == 0 && (state == OneDump || state == NoLeakSeen) {
 		return []Action{{Text: "If they stay: " + wording.Lower(d.lookAt(s, &x.Holders[0]))}}
 	}
+	if x := s.standing(); x != nil && state == NoLeakSeen {
+		return []Action{{Text: s.release(x)}}
+	}
 	if state != OneDump {
 		return nil
 	}

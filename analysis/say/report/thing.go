@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -53,7 +54,7 @@ func (j *JudgedSeries) things(p trend.Point, objects []Object, byPrint map[strin
 			}
 			return 1
 		}
-		return y.Rise - x.Rise
+		return cmp.Or(x.Verdict.Rank()-y.Verdict.Rank(), y.Rise-x.Rise)
 	})
 	groups[0] = append(groups[0], observed...)
 	out := make([]trend.Point, len(groups))

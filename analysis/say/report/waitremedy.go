@@ -40,6 +40,8 @@ const (
 	unseenSender = "What receives at %s does not end: if it is ctx.Done(), call its cancel; else close the channel where its sender ends (a ticker never does), or select on ctx.Done() too."
 	// unendedObject is of a select in a method of an object of the reader's own.
 	unendedObject = "Nothing ends what selects at %%s: call the cancel of each %s (or its Close or Stop) where it ends."
+	// slowReceiver is of a send behind which many go on.
+	slowReceiver = "Who receives what is sent at %s is slower than those who send: receive faster, or start fewer at a time."
 	// unread is of a write that waits: the buffers on the way are full.
 	unread      = "The peer does not read what is written at %s: set a write deadline there, and close the connection when it passes."
 	missingDone = "Not everyone calls Done for the Wait at %s: defer it as the first statement of each."
@@ -78,6 +80,11 @@ func (d *diagnosing) otherwise(l answer) (text string, ofCode bool) {
 			text = most + ": " + wording.Lower(text)
 		}
 		return text, true
+	}
+	if state, _, _ := s.stateOfMost(f.Families); state == "chan send" && !stays && l.claims.Serves == nil {
+		if text := waited(slowReceiver, f.Stack); text != "" {
+			return text, true
+		}
 	}
 	if text := startedAt(f.Stack); text != "" {
 		return text, true
@@ -232,14 +239,14 @@ func (s *Series) ofStack(f *Finding, wakes bool) string {
 	return waitedIn(state, f.Stack, wakes)
 }
 
-// stateOfMost is the state, without flags, of more than half of the members, "" without one, and
+// stateOfMost is the state, without flags, of more than half of the goroutines, "" without one, and
 // how many of all are in it.
 func (s *Series) stateOfMost(families []string) (state string, n, all int) {
 	counts := map[string]int{}
 	for _, print := range families {
 		x := s.family(print)
-		if x == nil {
-			continue
+		if x == nil || x.Kind == analysis.KindDescriptor {
+			continue // a connection that comes with each has a state of its own
 		}
 		for raw, n := range x.States {
 			counts[family.BareState(raw)] += n

@@ -273,7 +273,7 @@ func TestTheRemedyIsThatOfNearlyAll(t *testing.T) {
 				text = without(text, id)
 			}
 			return text
-		}, "Each is started at main.go:12, in main.main: give it a way to end there, or start fewer."},
+		}, "Who receives what is sent at work.go:21 is slower than those who send: receive faster, or start fewer at a time."},
 	} {
 		captures := waitingIn(c.state, "", "main.work")
 		for i, files := range captures {
