@@ -5,7 +5,6 @@ package analysis
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -116,21 +115,6 @@ type Stack struct {
 	// Unavailable is the text printed instead of frames ("goroutine running on other
 	// thread; stack unavailable"), or empty.
 	Unavailable string `json:"unavailable,omitempty"`
-}
-
-// lockWaits wait for the lock that is their receiver.
-var lockWaits = [...]string{"sync.(*Mutex).lockSlow", "internal/sync.(*Mutex).lockSlow", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock", "sync.(*RWMutex).rlockSlow"}
-
-// lockFrames are the frames from the top in which a stack names the lock that it waits for.
-const lockFrames = 3
-
-// WaitsForLock reports that a frame waits for the lock that is its receiver. Before Go 1.13
-// sync.(*Mutex).Lock itself called the runtime. A crash prints the frames of the runtime above.
-func (s *Stack) WaitsForLock(frame int) bool {
-	function := s.Frames[frame].Func
-	return (slices.Contains(lockWaits[:], function) ||
-		function == "sync.(*Mutex).Lock" && frame > 0 && strings.HasPrefix(s.Frames[frame-1].Func, "sync.runtime_Semacquire")) &&
-		(frame < lockFrames || strings.HasPrefix(s.Frames[frame-lockFrames].Func, "runtime."))
 }
 
 // Place is a position in an artifact. Line counts from 1 and is 0 in binary data.

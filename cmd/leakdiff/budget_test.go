@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3520}, // with demand and expression
-	{"analysis/read", 55540},
-	{"analysis/judge", 21681},
-	{"analysis/say", 33602},
+	{"analysis", 3559}, // with demand and expression
+	{"analysis/read", 55660},
+	{"analysis/judge", 21728},
+	{"analysis/say", 33867},
 	{"web", 27653},
 	{"server", 16359},
 	{"store", 16635},
 	{"cmd/leakdiff", 11276},
 	{"rest", 352},   // migrations, samples
-	{"all", 186618}, // the sum of those above
+	{"all", 187089}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},

@@ -135,7 +135,7 @@ func (j *JudgedSeries) startedIn(g *analysis.Group, creator string) *Origin {
 			}
 		}
 	}
-	if most := mostOf(origins); most != nil && 2*most.Count > g.Count {
+	if most := mostOf(origins); most != nil && 2*most.Count > g.Count && (creator == "" || most.Function != creator) {
 		return most
 	}
 	return nil

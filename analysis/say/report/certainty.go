@@ -298,7 +298,7 @@ func (s *Series) startedBy(creator string, f *Finding) *Certainty {
 	word, whom := open, s.forWhom(f)
 	if whom != "" {
 		word = likely
-	} else if lead := s.lead(f); lead != nil && lead.StartedIn != nil && !slices.Contains([]string{"main.main", creator}, lead.StartedIn.Function) && !family.OfStandardLibrary(lead.StartedIn.Function) {
+	} else if lead := s.lead(f); lead != nil && lead.StartedIn != nil && lead.StartedIn.Function != "main.main" && !family.OfStandardLibrary(lead.StartedIn.Function) {
 		whom = ", called in " + shortRole(lead.StartedIn.Function)
 		if n := lead.StartedIn; n.Count < n.Of {
 			whom += fmt.Sprintf(" (%d of %d)", n.Count, n.Of)

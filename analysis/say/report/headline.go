@@ -13,7 +13,7 @@ import (
 
 // SentenceVersion rises with every change that could change the sentence or verdict of
 // a case. Stored summaries are then recomputed.
-const SentenceVersion = "22"
+const SentenceVersion = "23"
 
 // worst is the worst verdict of a family that no person called benign. A total that
 // rose although no family did counts as grew.
