@@ -23,9 +23,9 @@ var budgets = []budget{
 	{"web", 27653},
 	{"server", 16359},
 	{"store", 16635},
-	{"cmd/leakdiff", 11276},
+	{"cmd/leakdiff", 11290},
 	{"rest", 352},   // migrations, samples
-	{"all", 187089}, // the sum of those above
+	{"all", 187100}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},

@@ -148,6 +148,31 @@ func TestAMaskedCopyOfEveryCaptureSaysTheSame(t *testing.T) {
 	}
 }
 
+// TestACrashIsMaskedAndStillSaysWhy: of one goroutine nothing is counted, and of a journal the signal is the answer.
+func TestACrashIsMaskedAndStillSaysWhy(t *testing.T) {
+	const dump = "goroutine 1 [select, 7 minutes]:\nmain.main()\n\t/src/main.go:1 +0x1\n"
+	behind := func(text string) string {
+		return "May 13 11:37:38 okapi-7 billing[1083]: " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\nMay 13 11:37:38 okapi-7 billing[1083]: ") + "\n"
+	}
+	for name, text := range map[string]string{
+		"panic":    "panic: okapi\n\ngoroutine 7 [running]:\nmain.work(0x1)\n\t/src/main.go:9 +0x1d\ncreated by main.main in goroutine 1\n\t/src/main.go:20 +0x3a\nexit status 2\n",
+		"compiler": "x.go:5:27: internal compiler error: bvset: index 0\n\ngoroutine 92 [running]:\ncmd/compile/internal/base.FatalfAt({0x2})\n\t/go/src/cmd/compile/internal/base/print.go:227 +0x22a\nmain.main()\n\t/go/src/cmd/compile/main.go:57 +0x1\n",
+		"journal":  behind("SIGABRT: abort\nPC=0x58af120087e1 m=0 sigcode=0\n\n" + dump + "\nrax    0xca\nrbx    0x0\n"),
+	} {
+		in, out := filepath.Join(t.TempDir(), name+".log"), filepath.Join(t.TempDir(), "masked")
+		if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := execute(t, nil, "redact", in, out); got.status != exitDone || !strings.Contains(got.stdout, "The copy says the same") {
+			t.Errorf("%s: exit status %d\n%s%s", name, got.status, got.stdout, got.stderr)
+		}
+		got := execute(t, nil, "report", out)
+		if said := got.stdout; strings.Contains(said, "okapi") || name == "journal" && !strings.Contains(said, "SIGABRT") || name != "journal" && !strings.Contains(said, "CRASHED") {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}
+
 func TestWhatCannotBeMaskedIsLeftOutAndNamed(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -82,20 +82,21 @@ func (c *redactCommand) Run(ctx context.Context, m *Main) (err error) {
 	}
 	fmt.Fprintf(m.Stdout, "%s in %s, %d left out\n", wording.Plural(masking.copied, "file", "files"), c.Out, masking.left)
 	if missing := lacking(before, after); len(missing) > 0 || len(before) != len(after) {
-		fmt.Fprintf(m.Stdout, "The copy does not say the same: %s of %d differ.\n", wording.Plural(max(len(missing), len(lacking(after, before))), "group", "groups"), len(before))
+		fmt.Fprintf(m.Stdout, "The copy does not say the same: %s of %d differ.\n", wording.Plural(max(len(missing), len(lacking(after, before))), "statement", "statements"), len(before))
 		for _, line := range append(prefixed("only here: ", missing), prefixed("only in the copy: ", lacking(after, before))...) {
 			fmt.Fprintln(m.Stdout, " ", line)
 		}
 		return errVerdictReached
 	}
-	fmt.Fprintf(m.Stdout, "The copy says the same: %s with the same verdicts and counts.\n", wording.Plural(len(before), "group", "groups"))
+	fmt.Fprintf(m.Stdout, "The copy says the same: %s with the same verdicts and counts.\n", wording.Plural(found.groups, "group", "groups"))
 	return nil
 }
 
-// found is where names may be in captures, and what each file is, by its path.
+// found is where names may be in captures, what each file is, by its path, and how many groups there are.
 type found struct {
-	names redact.Case
-	kinds map[string]string
+	names  redact.Case
+	kinds  map[string]string
+	groups int
 }
 
 // judged reads captures. It returns a line for each group of each process, with verdict and counts and
@@ -111,15 +112,26 @@ func (c *redactCommand) judged(ctx context.Context, m *Main, inputs []bundle.Inp
 	}
 	built := report.Build(result.Snapshots, result.Problems, report.Options{Version: version, Knowledge: known})
 	out := found{names: (&reportCommand{Paths: []string{c.In}}).names(built), kinds: map[string]string{}}
+	for i := range built.Report.Series {
+		out.groups += len(built.Report.Series[i].Families)
+	}
 	for _, a := range result.Artifacts {
 		out.kinds[a.Path] = a.Kind
 	}
 	return sayings(&built.Report), out, nil
 }
 
-// sayings are what a report says of each group, without names, in order.
+// sayings are what a report says of the case and of each group, without names, in order.
 func sayings(r *report.Report) []string {
-	var out []string
+	if r.Diagnosis.State == string(report.NothingRead) {
+		return nil
+	}
+	out := []string{"the answer " + r.Diagnosis.State}
+	for i := range r.Snapshots {
+		if s := &r.Snapshots[i]; s.Signal != "" {
+			out = append(out, "a process ended by "+string(s.Signal))
+		}
+	}
 	for i := range r.Series {
 		for k := range r.Series[i].Families {
 			f := &r.Series[i].Families[k]

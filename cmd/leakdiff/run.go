@@ -92,10 +92,12 @@ func (c *runCommand) watch(ctx context.Context, m *Main, rounds *ring, pid int) 
 	interval := c.Every
 	var session *capture.Session
 	for next := time.Now().Add(interval); sleepUntil(ctx, next); next = next.Add(interval) {
-		if session == nil || target.Pprof == "" {
-			if target.Pprof == "" {
-				target.Pprof, _ = capture.ProfilesOf(ctx, cfg, pid)
-			}
+		found := target.Pprof
+		if found == "" {
+			found, _ = capture.ProfilesOf(ctx, cfg, pid)
+		}
+		if session == nil || found != target.Pprof { // a session numbers its rounds
+			target.Pprof = found
 			cfg.Targets = []capture.Target{target}
 			var err error
 			if session, err = capture.Open(cfg); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -13,7 +14,8 @@ func TestRunCapturesAProgramUntilItEnds(t *testing.T) {
 	needProc(t)
 	temporary := t.TempDir()
 	const script = `while set -- "$TMPDIR"/leakdiff-run-*/rounds/*Z.tar.gz; [ $# -lt 2 ]; do sleep 0.1; done; echo own words; exit 7`
-	cmd := exec.Command(binary(t), "run", "--every", "100ms", "--", "sh", "-c", script)
+	kept := filepath.Join(t.TempDir(), "kept.tar.gz")
+	cmd := exec.Command(binary(t), "run", "--every", "100ms", "-o", kept, "--", "sh", "-c", script)
 	cmd.Env = environment("TMPDIR=" + temporary)
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -24,6 +26,9 @@ func TestRunCapturesAProgramUntilItEnds(t *testing.T) {
 	}
 	if stdout.String() != "own words\n" || !strings.Contains(stderr.String(), "sh on ") {
 		t.Errorf("standard output %q, standard error:\n%s", &stdout, &stderr)
+	}
+	if report := execute(t, nil, "report", "--format", "json", kept); !strings.Contains(report.stdout, `"label": "t1"`) || strings.Contains(report.stdout, `"label": "t0 (2)"`) {
+		t.Errorf("its rounds are not numbered: %s", report.stdout[:min(len(report.stdout), 2000)])
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 		t.Errorf("it left %v: %v", left, err)

@@ -62,7 +62,7 @@ func TestAFailureOfTheCompilerInABuildLogIsTold(t *testing.T) {
 	const (
 		log     = "# go run run.go -- fixedbugs/issue5162.go\nexit status 2\n"
 		failure = "../../tmp/tmp__.go:16136:27: internal compiler error: bvset: index 0 is out of bounds with length 0\n\n\n"
-		do      = "This is a fault of the Go compiler: report it with this stack, and build with another release until then."
+		do      = "This is a fault of the Go compiler: report it with the stack in the log, and build with another release until then."
 	)
 	panicked := goroutineText(92, "running", "main.main", "cmd/compile/internal/ssa.Compile.func1()", "panic({0x11325c0, 0x16bbe60})", "math/rand.(*Rand).Int63(0xc00079c2d0)")
 	own := goroutineText(92, "running", "main.main", "runtime/debug.Stack()", "cmd/compile/internal/base.FatalfAt({0x2, 0x3f081b0})", "cmd/compile/internal/bitvec.BitVec.Set({0x0})")

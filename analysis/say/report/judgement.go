@@ -224,11 +224,7 @@ func Join(series []SeriesJudgement, problems []analysis.Problem, o Options) *Cas
 	out.Report.refer(names)
 	out.Report.entitle(o.Nouns)
 	out.Report.Diagnosis = out.Report.Diagnose(o.Nouns)
-	var first Course
-	if len(series) > 0 {
-		first = series[0].Course
-	}
-	out.Summary = out.Report.summary(first)
+	out.Summary = out.Report.summary(func(i int) Course { return series[i].Course })
 	return out
 }
 

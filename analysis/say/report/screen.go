@@ -100,7 +100,7 @@ func screenOf(r *Report, t Terminal) [][]string {
 		if t.Top != nil {
 			most = *t.Top
 		}
-		list = append(s.further(most), s.labelled("more", "--verbose for the evidence, --format md for the ticket", 1)...)
+		list = append(s.further(most), s.labelled("more", "--verbose for the evidence, --format ticket for a ticket", 1)...)
 	}
 	return append(blocks, figures, versions, chain, stack, last, list)
 }

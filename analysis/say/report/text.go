@@ -124,7 +124,7 @@ type CaseSummary struct {
 	// Process and Host name those of the case, that of the diagnosis first: "containerd,
 	// kubelet" and "node-1".
 	Process, Host string
-	// Course is that of the first series.
+	// Course is that of the series of the diagnosis, else of the first one that it tells of.
 	Course
 	// Aside is how many families grow and were called benign. It is set only if no
 	// other grows.
@@ -157,16 +157,17 @@ func (r *Report) about(name func(*Series) string) (processes, hosts []string) {
 
 // Summary summarises a case for a list.
 func (c *Case) Summary() CaseSummary {
-	var first Course
-	if len(c.Series) > 0 {
-		first = c.Series[0].course()
-	}
-	return c.Report.summary(first)
+	return c.Report.summary(func(i int) Course { return c.Series[i].course() })
 }
 
-// summary takes the course of the first series.
-func (r *Report) summary(first Course) CaseSummary {
-	s := CaseSummary{Headline: r.Diagnosis.Sentence, State: r.Diagnosis.State, Verdict: r.Diagnosis.Verdict, Course: first}
+// summary takes the course of the process of the answer, else of the first one that it tells of.
+func (r *Report) summary(course func(series int) Course) CaseSummary {
+	s := CaseSummary{Headline: r.Diagnosis.Sentence, State: r.Diagnosis.State, Verdict: r.Diagnosis.Verdict}
+	if order := r.seriesInOrder(); r.Diagnosis.Series != nil {
+		s.Course = course(*r.Diagnosis.Series)
+	} else if len(order) > 0 {
+		s.Course = course(order[0])
+	}
 	processes, hosts := r.about(func(s *Series) string { return cmp.Or(s.Called, s.Process) })
 	s.Process, s.Host = wording.Commas(processes, mostAbout), wording.Commas(hosts, mostAbout)
 	for i := range r.Series {
