@@ -470,8 +470,10 @@ type Statement struct {
 	Text  string `json:"text"`
 	// Threads are the names of those that it is about: who waits and who holds.
 	Threads []string `json:"threads,omitempty"`
-	// Goroutine is the id of the one that it is about, 0 where none is.
-	Goroutine int64 `json:"goroutine,omitempty"`
+	// Goroutine is the id of the one that it is about, 0 where none is. Stack is where it stands if no group
+	// shows it: a crash that prints one goroutine counts none.
+	Goroutine int64  `json:"goroutine,omitempty"`
+	Stack     *Stack `json:"stack,omitempty"`
 	// Pool is the pool that is full, "" where it is about something else.
 	Pool string `json:"pool,omitempty"`
 	// Path names the artifact with the statement.

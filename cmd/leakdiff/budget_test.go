@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3559}, // with demand and expression
-	{"analysis/read", 55660},
+	{"analysis", 3561}, // with demand and expression
+	{"analysis/read", 55663},
 	{"analysis/judge", 21728},
-	{"analysis/say", 33867},
+	{"analysis/say", 33875},
 	{"web", 27653},
 	{"server", 16359},
 	{"store", 16635},
 	{"cmd/leakdiff", 11290},
 	{"rest", 352},   // migrations, samples
-	{"all", 187100}, // the sum of those above
+	{"all", 187116}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},

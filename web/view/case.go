@@ -445,7 +445,7 @@ func (m *caseMaker) headline() (text, lead string) {
 	if len(m.in.Report.Series) == 0 {
 		return m.nothing()
 	}
-	if m.single() && !m.in.Report.Diagnosis.OfCounts() {
+	if m.single() && !m.in.Report.Diagnosis.OfCounts() && m.in.Report.Series[0].Died == nil {
 		lead = "One snapshot shows what is there, not what grows. One more of the same process, taken some minutes later, is needed to say what grows."
 	}
 	return Visible(m.in.Report.Diagnosis.Sentence), lead

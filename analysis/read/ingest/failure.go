@@ -243,7 +243,7 @@ func (b *builder) died(text *part) {
 	why := reason(f.line)
 	if _, of, ok := strings.Cut(f.line, analysis.CompilerError); ok {
 		s.Title = "internal compiler error: " + reason("panic: runtime error: "+strings.TrimRight(of, ": "))
-		s.Text = "This is a fault of the Go compiler: report it with the stack in the log, and build with another release until then."
+		s.Text = "This is a fault of the Go compiler: report it with this stack, and build with another release until then."
 		b.s.Statements = append(b.s.Statements, s)
 		return
 	}

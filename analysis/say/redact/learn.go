@@ -100,6 +100,11 @@ func (c *Case) stacks() iter.Seq[*analysis.Stack] {
 					}
 				}
 			}
+			for i := range snap.Statements {
+				if stack := snap.Statements[i].Stack; stack != nil && !yield(stack) {
+					return
+				}
+			}
 			for _, row := range snap.HeapRows() {
 				if !yield(&analysis.Stack{Frames: row.Frames}) {
 					return

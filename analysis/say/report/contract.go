@@ -257,6 +257,9 @@ func (j *JudgedSeries) quiet(risen []TotalRise) string {
 	if len(j.aside) > 0 && len(j.Snapshots) > 1 {
 		return "What grows is known, and no leak."
 	}
+	if len(j.Snapshots) < 2 && j.died() != nil {
+		return "The process has ended: captures of its next run show what grows."
+	}
 	if len(j.Snapshots) < 2 {
 		return "One snapshot shows what is there, not what grows. Add a second one, taken some minutes later."
 	}

@@ -37,6 +37,9 @@ func (j *JudgedSeries) deathOf(s *analysis.Snapshot) *Death {
 		}
 		out := &Death{Deadlock: x.Key == analysis.AsleepStatement, TestLimit: x.Key == analysis.TestLimitStatement, Reason: x.Title, Do: x.Text}
 		g, stack := failing(s, x)
+		if stack == nil {
+			stack = x.Stack
+		}
 		out.add(j, &LockHolder{ID: x.Goroutine}, stack)
 		if out.Deadlock {
 			out.asleep(j, s, g)

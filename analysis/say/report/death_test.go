@@ -34,10 +34,10 @@ func TestACrashSpeaksOfWhatHungOrFailed(t *testing.T) {
 		{"the stack of the test is cut", alarm + timer + first + idle + cut, "Test timed out after 10m0s, goroutine 25 is waiting for a mutex.", "Look at the stack of goroutine 25, and at who holds what it waits for.", "goroutine 25"},
 		{"no test is shown", alarm + timer + first + idle, "Test timed out after 10m0s.", "Run the tests with -v: the last one that started and did not end is the one that hangs.", "goroutine 97"},
 		{"main waits for others that wait", asleep + waiting + senders, "Deadlock in app: all goroutines are asleep, main.main is waiting for a WaitGroup, 2 goroutines are blocked in channel send in main.(*Importer).read.", "Nobody receives from the channel at main.go:10: buffer it, or select on ctx.Done().", "goroutine 1"},
-		{"stacks that cannot be read", asleep + waiting + goroutineText(5, "chan send", "main.main"), "Deadlock in app: all goroutines are asleep, main.main is waiting for a WaitGroup.", "Find who should have sent, closed or unlocked what main.main waits for at main.go:10: nobody is left to do it.", ""},
-		{"main waits alone", asleep + waiting, "Deadlock in app: all goroutines are asleep, main.main is waiting for a WaitGroup.", "Find who should have sent, closed or unlocked what main.main waits for at main.go:10: nobody is left to do it.", ""},
-		{"no memory, and the runtime alone is shown", memory + goroutineText(1, "running", "main.main", "runtime.throw(0x1)", "runtime.mallocgc(0x1)"), "app crashed: out of memory.", "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last need not be what keeps the memory. To see all goroutines of the next crash, set GOTRACEBACK=all.", ""},
-		{"no memory in own code", memory + goroutineText(1, "running", "main.main", "runtime.throw(0x1)", "runtime.mallocgc(0x1)", "example.com/shop/cart.Load(0x1)"), "app crashed: out of memory in cart.Load.", "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last at main.go:10 need not be what keeps the memory. To see all goroutines of the next crash, set GOTRACEBACK=all.", ""},
+		{"stacks that cannot be read", asleep + waiting + goroutineText(5, "chan send", "main.main"), "Deadlock in app: all goroutines are asleep, main.main is waiting for a WaitGroup.", "Find who should have sent, closed or unlocked what main.main waits for at main.go:10: nobody is left to do it.", "goroutine 1"},
+		{"main waits alone", asleep + waiting, "Deadlock in app: all goroutines are asleep, main.main is waiting for a WaitGroup.", "Find who should have sent, closed or unlocked what main.main waits for at main.go:10: nobody is left to do it.", "goroutine 1"},
+		{"no memory, and the runtime alone is shown", memory + goroutineText(1, "running", "main.main", "runtime.throw(0x1)", "runtime.mallocgc(0x1)"), "app crashed: out of memory.", "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last need not be what keeps the memory. To see all goroutines of the next crash, set GOTRACEBACK=all.", "goroutine 1"},
+		{"no memory in own code", memory + goroutineText(1, "running", "main.main", "runtime.throw(0x1)", "runtime.mallocgc(0x1)", "example.com/shop/cart.Load(0x1)"), "app crashed: out of memory in cart.Load.", "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last at main.go:10 need not be what keeps the memory. To see all goroutines of the next crash, set GOTRACEBACK=all.", "goroutine 1"},
 		{"two binaries, the last one cut", alarm + timer + first + slow + alarm + timer + first + cut, "2 test binaries timed out: test cart.TestSlow timed out after 10m0s, blocked in select for 9 min.", "Find what goroutine 22 waits for at main.go:10: give that wait a " + limited, "goroutine 22"},
 		{"two binaries, both whole", alarm + timer + first + slow + alarm + timer + first + other, "2 test binaries timed out: test cart.TestOther timed out after 10m0s, blocked in channel receive for 2 min.", "Find what goroutine 23 waits for at main.go:10: give that wait a " + limited, "goroutine 23"},
 	} {
@@ -47,7 +47,7 @@ func TestACrashSpeaksOfWhatHungOrFailed(t *testing.T) {
 			t.Errorf("%s: %s\n%+v\nwant %s\n%s", test.name, d.Sentence, d.Next, test.sentence, test.do)
 			continue
 		}
-		who := "" // a goroutine that is shown alone has no stack of its own here
+		who := ""
 		if died := r.Series[0].Died; died != nil && len(died.Stacks) > 0 {
 			who = died.Stacks[0].Who
 		}
@@ -62,7 +62,7 @@ func TestAFailureOfTheCompilerInABuildLogIsTold(t *testing.T) {
 	const (
 		log     = "# go run run.go -- fixedbugs/issue5162.go\nexit status 2\n"
 		failure = "../../tmp/tmp__.go:16136:27: internal compiler error: bvset: index 0 is out of bounds with length 0\n\n\n"
-		do      = "This is a fault of the Go compiler: report it with the stack in the log, and build with another release until then."
+		do      = "This is a fault of the Go compiler: report it with this stack, and build with another release until then."
 	)
 	panicked := goroutineText(92, "running", "main.main", "cmd/compile/internal/ssa.Compile.func1()", "panic({0x11325c0, 0x16bbe60})", "math/rand.(*Rand).Int63(0xc00079c2d0)")
 	own := goroutineText(92, "running", "main.main", "runtime/debug.Stack()", "cmd/compile/internal/base.FatalfAt({0x2, 0x3f081b0})", "cmd/compile/internal/bitvec.BitVec.Set({0x0})")
@@ -137,5 +137,14 @@ func TestAStackOfTheStandardLibraryAloneShowsItsTest(t *testing.T) {
 	}
 	if want := "sync.(*WaitGroup).Wait net/http_test.TestAbort testing.(*T).Run"; strings.Join(got, " ") != want {
 		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// TestACrashOfOneGoroutineShowsItsStack: it is no dump, and counts none.
+func TestACrashOfOneGoroutineShowsItsStack(t *testing.T) {
+	r := one(t, "app.log", "panic: boom\n\ngoroutine 7 [running]:\nmain.work(0x1)\n\t/src/main.go:9 +0x1d\ncreated by main.main in goroutine 1\n\t/src/main.go:20 +0x3a\nexit status 2\n")
+	s := &r.Series[0]
+	if s.Died == nil || len(s.Died.Stacks) != 1 || len(s.Died.Stacks[0].Stack) != 2 || s.Died.Stacks[0].Who != "goroutine 7" || r.Snapshots[0].Totals.Goroutines != nil {
+		t.Errorf("%+v, %+v", s.Died, r.Snapshots[0].Totals)
 	}
 }
