@@ -18,7 +18,7 @@ import (
 var budgets = []budget{
 	{"analysis", 3561}, // with demand and expression
 	{"analysis/read", 55663},
-	{"analysis/judge", 21728},
+	{"analysis/judge", 21729},
 	{"analysis/say", 33875},
 	{"web", 27653},
 	{"server", 16359},

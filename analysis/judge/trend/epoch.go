@@ -15,7 +15,8 @@ import (
 // if the two sets of ids have nothing in common. What a cut dump lacks proves nothing.
 // A snapshot without goroutine ids belongs to the epoch before it.
 // Of dumps in one file, such as a log, those after one that shows its process fail are of another
-// process, so are two of which a signal ended the process with each, and those in which the thread of the virtual machine itself has another id.
+// process, and those in which the thread of the virtual machine itself has another id. Two dumps with
+// each of which a signal ended the process are of two, whatever file they are in.
 func Epochs(snaps []*analysis.Snapshot) []int {
 	epochs := make([]int, len(snaps))
 	var current start

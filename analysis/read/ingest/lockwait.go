@@ -142,12 +142,10 @@ func (w *lockWaits) wait(key string, l analysis.Lock, monitor bool, frame analys
 	switch {
 	case site >= 0:
 		lock.At[site].Count++
+		lock.lines[site] = min(lock.lines[site], frame.Line)
 	case at != "" && len(lock.At) < mostLockSites:
 		lock.At = append(lock.At, analysis.MonitorSite{Func: at, Count: 1})
 		lock.lines = append(lock.lines, frame.Line)
-	}
-	if site >= 0 {
-		lock.lines[site] = min(lock.lines[site], frame.Line)
 	}
 }
 

@@ -90,7 +90,7 @@ func (s *Series) forWhom(f *Finding) string {
 
 // startedIn is the function in which the goroutines stand that started most members of a group, nil
 // where fewer than half have one such. A profile with debug=3 has ids in place of creators. Where the
-// creator is known it has returned, or is the function that the starter began with, which has called it.
+// creator is known it is the function that the starter began with, which called the creator.
 func (j *JudgedSeries) startedIn(g *analysis.Group, creator string) *Origin {
 	at := slices.IndexFunc(j.Snapshots, func(s *analysis.Snapshot) bool { return GroupOf(s, g.Family.Fingerprint) == g })
 	if g.Family.Kind != analysis.KindGoroutine || !g.Members.Identified() || at < 0 {
