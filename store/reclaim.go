@@ -160,8 +160,6 @@ func (s *Store) reclaim(ctx context.Context) error {
 	return err
 }
 
-func (s *Store) pragma(ctx context.Context, text string) error { return stepAll(ctx, s.writer, text) }
-
 // stepAll steps through all rows: incremental_vacuum frees one page per step.
 func stepAll(ctx context.Context, db *sql.DB, text string) error {
 	rows, err := db.QueryContext(ctx, text)

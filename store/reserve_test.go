@@ -137,7 +137,7 @@ func TestEndsOfJobsAndDeletionsHaveRoomOnAFullVolume(t *testing.T) {
 			b, _ := f.upload(c.ID, "x")
 			job, _, err := f.ClaimJob(f.ctx)
 			f.ok(err)
-			f.ok(f.pragma(f.ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)) // no room is left in the log
+			f.ok(stepAll(f.ctx, f.writer, `PRAGMA wal_checkpoint(TRUNCATE)`)) // no room is left in the log
 			f.fillUp()
 			if err := f.SetSetting(f.ctx, "a", "b"); !IsFull(f.orFull(err)) {
 				t.Fatalf("the volume is not full: %v", err)
@@ -165,7 +165,7 @@ func TestACaseLargerThanTheReserveIsDeletedOnAFullVolume(t *testing.T) {
 	_, _, err = f.AddBundle(f.ctx, c.ID, "large", []File{f.bulky(60 << 20), shared})
 	f.ok(err)
 	f.ingest(large(3_000_000))
-	f.ok(f.pragma(f.ctx, `PRAGMA wal_checkpoint(TRUNCATE)`))
+	f.ok(stepAll(f.ctx, f.writer, `PRAGMA wal_checkpoint(TRUNCATE)`))
 	f.reserve.shrink(1 << 20)
 	f.fillUp()
 	f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
@@ -209,7 +209,7 @@ func TestASmallVolumeHasAReserveThatManyDeletionsDoNotUseUp(t *testing.T) {
 		f.filled(c.ID, c.ID, kubeletResult("2"))
 		cases = append(cases, c)
 	}
-	f.ok(f.pragma(f.ctx, `PRAGMA wal_checkpoint(TRUNCATE)`))
+	f.ok(stepAll(f.ctx, f.writer, `PRAGMA wal_checkpoint(TRUNCATE)`))
 	for _, c := range cases {
 		f.fillUp()
 		f.ok(f.DeleteCase(f.ctx, c.ID, WithdrawPermalinks))
@@ -231,7 +231,7 @@ func TestAFullVolumeWithoutAReserveGivesHintsThatCanBeFollowed(t *testing.T) {
 	f := openSmall(t, "60m")
 	c := f.newCase("a")
 	f.filled(c.ID, "x", kubeletResult("2"))
-	f.ok(f.pragma(f.ctx, `PRAGMA wal_checkpoint(TRUNCATE)`))
+	f.ok(stepAll(f.ctx, f.writer, `PRAGMA wal_checkpoint(TRUNCATE)`))
 	f.reserve.shrink(0)
 	f.fillUp()
 	hint := func(what string, err error) {
@@ -282,7 +282,7 @@ func TestACaseWhoseDeletionWasBegunIsGoneForEverybodyAndDeletedWhenThereIsRoom(t
 			again, err := f.Requeue(f.ctx, b.ID)
 			f.ok(err)
 			snaps := must[[]analysis.Snapshot](t)(f.Snapshots(f.ctx, c.ID))
-			f.ok(f.pragma(f.ctx, `PRAGMA wal_checkpoint(TRUNCATE)`))
+			f.ok(stepAll(f.ctx, f.writer, `PRAGMA wal_checkpoint(TRUNCATE)`))
 			f.reserve.shrink(1 << 20)
 			f.fillUp()
 			f.ok(f.DeleteCase(f.ctx, c.ID, fate))
