@@ -199,9 +199,7 @@ func (j *JudgedSeries) AncestryTraces(fingerprint string, at int) []Trace {
 		}
 		t := Trace{Caption: what + share(g.Family.Kind, a.Count, max(g.Count, a.Count)) + " at " + j.Snapshots[at].Label}
 		for i := range a.Stacks {
-			for _, f := range markedFrames(own, &a.Stacks[i], own.Mark(&a.Stacks[i])) {
-				t.Rows = append(t.Rows, TraceRow{Function: f.Function, Place: f.place(), Own: f.Own, Creator: f.CreatedBy, Frame: f.Frame()})
-			}
+			t.Rows = append(t.Rows, traceRows(markedFrames(own, &a.Stacks[i], own.Mark(&a.Stacks[i])))...)
 		}
 		if n := len(t.Rows) - mostAncestorFrames; n > 0 {
 			t.Rows = t.Rows[:mostAncestorFrames]

@@ -45,8 +45,8 @@ type SeriesReport struct {
 	Objects []ObjectSights `json:",omitempty"`
 	// Drawn is nil in a series of one snapshot and in large cases.
 	Drawn *Drawn `json:",omitempty"`
-	// Largest is the stack of the largest group with one, or of what opened it, in a series of one
-	// snapshot.
+	// Largest is the stack of who holds what most wait for, of the largest group with one, or of what
+	// opened it, in a series of one snapshot.
 	Largest *Trace `json:",omitempty"`
 }
 
@@ -96,9 +96,12 @@ func (j *JudgedSeries) report(s *Series) SeriesReport {
 	return out
 }
 
-// largestTrace is the stack of the largest group of a process with one snapshot that has one, nil
-// without any.
+// largestTrace is the stack of the holder of the lock that most of a process with one snapshot wait
+// for, else of its largest group that has one, nil without any.
 func (j *JudgedSeries) largestTrace(s *Series) *Trace {
+	if x := j.lockStack(s); x != nil {
+		return &Trace{Caption: "Stack of " + x.Who + ", at " + j.Snapshots[0].Label, Rows: traceRows(x.Stack)}
+	}
 	for _, f := range s.Largest() {
 		if opened := j.AncestryTraces(f.Fingerprint, 0); f.Kind == analysis.KindDescriptor && len(opened) > 0 {
 			return &opened[0]

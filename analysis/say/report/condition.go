@@ -277,12 +277,8 @@ func (j *JudgedSeries) topStack(s *Series) *MemberStack {
 	if len(j.Snapshots) != 1 {
 		return nil
 	}
-	if x := s.Locks.longest(); x != nil {
-		h := &x.Holders[0]
-		if stack, _ := holderStack(j.Snapshots[0], s.Locks.Kind, &wait.Holding{ID: h.ID, Name: h.Name, At: h.At}); stack != nil {
-			own := j.OwnCode()
-			return &MemberStack{Who: h.Who(s.Locks.Kind) + ", " + h.role(), Stack: markedFrames(own, stack, marksOf(own, s.Locks.Kind, stack))}
-		}
+	if x := j.lockStack(s); x != nil {
+		return x
 	}
 	for _, f := range s.Largest() {
 		if l := j.LocatedStack(f.Fingerprint, 0); l != nil && len(l.Stack) > 0 {
@@ -290,4 +286,19 @@ func (j *JudgedSeries) topStack(s *Series) *MemberStack {
 		}
 	}
 	return nil
+}
+
+// lockStack is where the holder of the lock stands that most of a single dump wait for, nil where none is known.
+func (j *JudgedSeries) lockStack(s *Series) *MemberStack {
+	x := s.Locks.longest()
+	if x == nil {
+		return nil
+	}
+	h := &x.Holders[0]
+	stack, _ := holderStack(j.Snapshots[0], s.Locks.Kind, &wait.Holding{ID: h.ID, Name: h.Name, At: h.At})
+	if stack == nil {
+		return nil
+	}
+	own := j.OwnCode()
+	return &MemberStack{Who: h.Who(s.Locks.Kind) + ", " + h.role(), Stack: markedFrames(own, stack, marksOf(own, s.Locks.Kind, stack))}
 }

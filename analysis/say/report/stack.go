@@ -321,11 +321,7 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 	if of.Opened {
 		out.Caption = "What opened " + share(of.Kind, of.Members, of.Of) + " at " + label(of.Snapshot)
 	}
-	var rows []TraceRow
-	for _, frame := range f.Stack {
-		rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy, Frame: frame.Frame()})
-	}
-	out.Rows = fold(rows, mostFrames)
+	out.Rows = fold(traceRows(f.Stack), mostFrames)
 	var notes []string
 	switch {
 	case of.Elided > 0:
@@ -338,6 +334,14 @@ func (t *Traces) Of(f *Finding, label func(id string) string) *Trace {
 	}
 	t.told = t.told || f.StackNote == ownNotKnown
 	out.Note = strings.Join(notes, " ")
+	return out
+}
+
+func traceRows(stack []StackFrame) (out []TraceRow) {
+	for i := range stack {
+		f := &stack[i]
+		out = append(out, TraceRow{Function: f.Function, Place: f.place(), Own: f.Own, Creator: f.CreatedBy, Frame: f.Frame()})
+	}
 	return out
 }
 
