@@ -88,6 +88,7 @@ func TestTheFleetRanksFamiliesOverAllHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startSite(t, st, Config{Now: func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }})
+	s.run(t, []scenario{{name: "nothing yet", path: "/fleet", status: 200, want: []string{"Nothing was captured in the last 30 days", "by its own time", "Show all days"}}})
 	for i := range 4 {
 		s.node(fmt.Sprintf("node-%d", i+1), 3, 3, 3)
 	}
@@ -107,6 +108,7 @@ func TestTheFleetRanksFamiliesOverAllHosts(t *testing.T) {
 		{name: "new ones alone", path: "/fleet?new=1", status: 200, want: []string{"fresh"}, never: []string{print}},
 		{name: "words alone", path: "/fleet?q=fresh", status: 200, want: []string{"Run"}, never: []string{print}},
 		{name: "what is searched for is escaped", path: "/fleet?q=%3Cscript%3Ealert", status: 200, want: []string{"No group fits"}, never: []string{"<script>alert"}},
+		{name: "words that nothing has, in all days", path: "/fleet?q=nowhere", status: 200, want: []string{"Show all days", "days=3650"}},
 		{name: "another kind has none", path: "/fleet?kind=thread", status: 200, want: []string{"No group fits"}, never: []string{print}},
 		{name: "a kind that there is not", path: "/fleet?kind=socket", status: 400, want: []string{"there is no such kind"}},
 		{name: "an order that there is not", path: "/api/v1/fleet?sort=name", status: 400, want: []string{"by growth or by hosts"}},

@@ -25,19 +25,16 @@ import (
 // OpenVerdict stands where it is open how a family ended.
 const OpenVerdict = view.OpenVerdict
 
-// Bounds of the days of a fleet.
-const (
-	usualDays = 30
-	maxDays   = 3650
-)
+// usualDays are the days of a fleet that nobody chose.
+const usualDays = 30
 
 // FleetChoice reads the filter of the families over all hosts.
 func FleetChoice(query url.Values, now time.Time) (c view.FleetChoice, q store.FleetQuery, err error) {
 	c = view.FleetChoice{Text: query.Get("q"), Kind: query.Get("kind"), Sort: query.Get("sort"), New: query.Get("new") != "", Days: usualDays}
 	if text := query.Get("days"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxDays {
-			return c, q, response.Refuse("bad_request", "the days were not understood", text, "they are a number from 1 to "+strconv.Itoa(maxDays), "leave them out for "+strconv.Itoa(usualDays))
+		if err != nil || n < 1 || n > view.AllDays {
+			return c, q, response.Refuse("bad_request", "the days were not understood", text, "they are a number from 1 to "+strconv.Itoa(view.AllDays), "leave them out for "+strconv.Itoa(usualDays))
 		}
 		c.Days = n
 	}
@@ -67,6 +64,9 @@ func (s *Service) FleetSentences(c view.FleetChoice, found store.Fleet) (title, 
 	var first view.FleetThing
 	if len(things) > 0 {
 		first = things[0]
+	}
+	if found.Total == 0 && c.Text == "" && c.Kind == "" && !c.New {
+		return wording.FleetNothing(c.Days)
 	}
 	kind := analysis.Kind(c.Kind)
 	return wording.FleetTitle(kind, first.Words, first.Growth, first.Hosts, first.Unnamed, c.Days, c.Sort == "hosts"), wording.FleetNew(kind, found.New)

@@ -82,6 +82,9 @@ type FleetFamily struct {
 // FleetKinds are the kinds that the fleet ranks.
 func FleetKinds() []analysis.Kind { return append(analysis.Kinds(), analysis.KindObject) }
 
+// AllDays is the longest time that the fleet shows.
+const AllDays = 3650
+
 // perFleetPage is the number of rows one page has.
 const perFleetPage = 100
 
@@ -141,27 +144,51 @@ func NewFleet(in FleetInput) Page {
 		fresh = document.Blocks{document.TextOnly{Blocks: fresh}, document.PageOnly{Blocks: document.Blocks{document.Paragraph{Look: "lead", Text: linked}}}}
 	}
 	v.Body.Add(append(fresh, in.Choice.form())...)
-	one, many := wording.Ranked(analysis.Kind(in.Choice.Kind))
+	_, many := wording.Ranked(analysis.Kind(in.Choice.Kind))
 	label := wording.Capital(many) + " over all hosts"
 	section := document.NewSection("ranked", label, in.shown())
 	if len(in.Things) == 0 {
 		section.Say("empty", "No capture of these days shows such "+many+". More days or fewer words find more. Samples are left out.")
+		if c := in.Choice; c.Days < AllDays {
+			c.Days, c.Page = AllDays, 1
+			section.Add(document.PageOnly{Blocks: document.Blocks{document.Line{Look: "act", Blocks: document.Blocks{document.Text{document.LinkButton("btn quiet", c.address("/fleet"), "Show all days")}}}}})
+		}
 		v.Body.Add(section)
 		return v
 	}
 	v.Body.Add(in.Heat.section()...)
-	table := document.Table{Look: "data fleet", Label: "List of " + many, Caption: wording.Capital(many) + " with their growth, hosts and days",
-		Head: []document.Cell{{Words: "Growth", Look: document.Figured}, {Words: "Hosts", Look: document.Figured}, {Words: wording.Capital(one)}, {Words: "Series", Look: document.Figured}, {Words: "Last seen"}}}
-	part := document.Part{}
-	for i := range in.Things {
-		part.Rows = append(part.Rows, in.Things[i].row(in.Choice))
-	}
-	table.Parts = []document.Part{part}
-	section.Add(table)
+	section.Add(in.tables()...)
 	section.Add(in.Choice.neighbours("/fleet", in.Total)...)
 	section.Say("note", wording.FleetGrowth(analysis.Kind(in.Choice.Kind)))
 	v.Body.Add(section)
 	return v
+}
+
+// tables are the rows. Where nobody searches, those that did not grow are folded below those that did.
+func (in *FleetInput) tables() document.Blocks {
+	first := len(in.Things)
+	if in.Choice.Sort != "hosts" && in.Choice.Text == "" {
+		first = slices.IndexFunc(in.Things, func(x FleetThing) bool { return x.Growth <= 0 })
+	}
+	if first <= 0 || first == len(in.Things) {
+		return document.Blocks{in.table(in.Things, "")}
+	}
+	const still = " that did not grow"
+	one, many := wording.Ranked(analysis.Kind(in.Choice.Kind))
+	rest := document.Words(wording.PagePlural(int64(len(in.Things)-first), one, many) + still)
+	return document.Blocks{in.table(in.Things[:first], ""), document.Fold{Look: "rest", Summary: rest, Rest: true, Blocks: document.Blocks{in.table(in.Things[first:], still)}}}
+}
+
+func (in *FleetInput) table(things []FleetThing, which string) document.Table {
+	one, many := wording.Ranked(analysis.Kind(in.Choice.Kind))
+	table := document.Table{Look: "data fleet", Label: "List of " + many + which, Caption: wording.Capital(many) + which + " with their growth, hosts and days",
+		Head: []document.Cell{{Words: "Growth", Look: document.Figured}, {Words: "Hosts", Look: document.Figured}, {Words: wording.Capital(one)}, {Words: "Series", Look: document.Figured}, {Words: "Last seen"}}}
+	part := document.Part{}
+	for i := range things {
+		part.Rows = append(part.Rows, things[i].row(in.Choice))
+	}
+	table.Parts = []document.Part{part}
+	return table
 }
 
 // fleetTwins are the page as files.
@@ -189,8 +216,12 @@ func (x *FleetThing) row(c FleetChoice) document.Row {
 	}
 	text = append(text, document.Plain(" "), below)
 	hosts := document.Text{document.Plain(wording.Number(int64(x.Hosts)))}
-	if x.Unnamed > 0 {
-		hosts = append(hosts, document.Plain(" "), document.Marked("sub", "+"+wording.Number(int64(x.Unnamed))+" unnamed"))
+	unnamed := document.Marked("sub", wording.Number(int64(x.Unnamed))+" unnamed")
+	switch {
+	case x.Unnamed > 0 && x.Hosts == 0:
+		hosts = document.Text{unnamed}
+	case x.Unnamed > 0:
+		hosts = append(hosts, document.Plain(" +"), unnamed)
 	}
 	return document.Row{Cells: []document.Cell{
 		{Look: document.Figured, Text: document.Text{deltaSpan(x.Growth, true)}}, {Look: "num nowrap", Text: hosts}, {Header: true, Text: text},
@@ -254,7 +285,7 @@ func (c FleetChoice) form() document.Form {
 	_, types := wording.Ranked(analysis.KindObject)
 	kinds = append(kinds, document.Choice{Value: string(analysis.KindObject), Text: types})
 	days := []document.Choice{}
-	known := []int{1, 7, 30, 90, 365, 3650}
+	known := []int{1, 7, 30, 90, 365, AllDays}
 	if !slices.Contains(known, c.Days) {
 		known = append(known, c.Days)
 	}

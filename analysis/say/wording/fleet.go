@@ -35,6 +35,11 @@ func FleetTitle(k analysis.Kind, things string, growth, hosts, unnamed, days int
 	return things + " grew most: " + Signed(growth) + " " + OnHosts(hosts, unnamed)
 }
 
+// FleetNothing is the title of a fleet without any capture of the last days, and what counts as one.
+func FleetNothing(days int) (title, counts string) {
+	return "Nothing was captured in " + lastDays(days), "A capture counts by its own time, not by when it was uploaded."
+}
+
 func lastDays(n int) string {
 	if n == 1 {
 		return "the last day"
