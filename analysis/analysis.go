@@ -470,8 +470,8 @@ type Statement struct {
 	Text  string `json:"text"`
 	// Threads are the names of those that it is about: who waits and who holds.
 	Threads []string `json:"threads,omitempty"`
-	// Goroutine is the id of the one that it is about, 0 where none is. Stack is where it stands if no group
-	// shows it: a crash that prints one goroutine counts none.
+	// Goroutine is the id of the one that it is about, 0 where none is, and Stack where it stands: no group
+	// shows one of the runtime itself, or that of a crash that prints it alone.
 	Goroutine int64  `json:"goroutine,omitempty"`
 	Stack     *Stack `json:"stack,omitempty"`
 	// Pool is the pool that is full, "" where it is about something else.

@@ -100,9 +100,6 @@ func (b *builder) goroutines() {
 			What: "a crash that shows " + wording.Plural(dump.Headers, "goroutine", "goroutines") + ", not a dump of all",
 			Why:  "Go prints the failing goroutine alone unless GOTRACEBACK=all is set",
 			Hint: "take a dump with /debug/pprof/goroutine?debug=2, or set GOTRACEBACK=all before the next crash"})
-		if n, f := len(b.s.Statements), text.text.failure; n > 0 && f != nil && b.s.Statements[n-1].Goroutine == f.goroutine {
-			b.s.Statements[n-1].Stack = f.stack
-		}
 		return
 	}
 	total := dump.Goroutines

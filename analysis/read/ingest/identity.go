@@ -24,7 +24,7 @@ var (
 	shortToken = expression.Lazy(`(?i)^((?:t|s|n|snap|snapshot|round|run|step)?[._-]?\d{1,6})[._-][a-z].*$`)
 	// formWord matches a word for the kind of evidence in a file.
 	formWord  = expression.Lazy(`(?i)(?:(?:goroutineleak|javacore|hot[._-]?threads|goroutine[._-]?stacks?|goroutines?|go-routine|pprof|profile|debug[=._-]?[0123]|fdinfo|stacks?|dump|lsof|fds?|fdinfo|limits|states|status|stat|mountinfo|mounts|metrics|cmdline|cgroup|captured[._-]at|inotify|sysctls?|net[._-]?(tcp|udp|unix)6?|ss|netstat|jstack|jcmd|threads?|proc|targets|sigquit|sigusr1|trace|truncated|full|runtimestack|64mib|file-nr|counts?|children|zombies?|defunct|heap|allocs|alloc[._-](?:objects|space)|inuse[._-](?:objects|space)|(?:gc[._-])?(?:class[._-]?)?histo(?:gram)?|jmap|cpu|block|mutex|threadcreate)s?)+`)
-	extension = expression.Lazy(`(?i)\.(txt|log|out|err|jsonl?|html?|gz|zst|pb|prof|pprof|f0|f|md|lst|list|tdump|xz|bz2|lz4|stacks)$`)
+	extension = expression.Lazy(`(?i)\.(txt|log|out|err|jsonl?|html?|gz|zst|pb|prof|pprof|f0|f|md|lst|list|tdump|prom|csv|tsv|xz|bz2|lz4|stacks)$`)
 	copyMark  = expression.Lazy(` \(\d+\)$`)
 	digits    = expression.Lazy(`\d+`)
 	procDir   = expression.Lazy(`(?:^|/)proc/(\d+)(?:/|$)`)

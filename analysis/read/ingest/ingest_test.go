@@ -345,7 +345,7 @@ func TestNames(t *testing.T) {
 		{"p1-t4.debug1.txt", "p1-t4"}, {"p1-t4.txt", "p1-t4"}, {"p1-t4.pb.gz", "p1-t4"},
 		{"goroutine-debug2_0001.txt", "0001"}, {"goroutine_0001.prof", "0001"},
 		{"lsof.txt", ""}, {"lsof.F0", ""}, {"fd.txt", ""}, {"mountinfo", ""}, {"inotify-sysctls.txt", ""}, {"net_tcp", ""}, {"metrics.txt", ""},
-		{"before.txt", "before"}, {"kubelet-goroutines.txt", "kubelet"},
+		{"metrics.prom", ""}, {"api-metrics.csv", "api"}, {"before.txt", "before"}, {"kubelet-goroutines.txt", "kubelet"},
 	} {
 		if got := stemOf(tc.base); got != tc.want {
 			t.Errorf("the stem of %s is %q, want %q", tc.base, got, tc.want)

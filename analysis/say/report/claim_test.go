@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -239,6 +240,36 @@ func TestALimitIsToldByItsHighestUse(t *testing.T) {
 	}
 }
 
+func TestALimitBesideGrowthSaysWhenItsPaceFillsIt(t *testing.T) {
+	far := Bound{What: "open files", Bound: 4096, Used: 105, Peak: 105, HoursLeft: &[3]float64{4.5, 4, 5}}
+	week, gone := far, far
+	week.HoursLeft, gone.Peak = &[3]float64{169, 168, 170}, 200
+	user := Bound{What: "inotify instances", Bound: 128, Used: 41, Peak: 41, Scope: "user"}
+	for name, tt := range map[string]struct {
+		verdict analysis.Verdict
+		of      string
+		bounds  []Bound
+		want    string
+	}{
+		"a leak":                            {analysis.Leaking, "", []Bound{far}, "105 of 4096 open files, full in 4.5 h at this pace"},
+		"a suspicion":                       {analysis.Suspicious, "", []Bound{far}, "105 of 4096 open files, full in 4.5 h at this pace"},
+		"what grew once has no pace":        {analysis.Grew, "", []Bound{far}, "none near: 105 of 4096 open files"},
+		"more than a week":                  {analysis.Leaking, "", []Bound{week}, "none near: 105 of 4096 open files"},
+		"its use has gone back":             {analysis.Leaking, "", []Bound{gone}, "none near: 200 of 4096 open files, at the peak"},
+		"no limit":                          {analysis.Leaking, "", nil, noLimit},
+		"inotify instances without theirs":  {analysis.Leaking, "inotify", []Bound{far}, "not captured: often 128 inotify instances for each user"},
+		"inotify instances with theirs":     {analysis.Leaking, "inotify", []Bound{user}, "41 of 128 inotify instances by this process alone: the limit counts all processes of its user"},
+		"another descriptor beside inotify": {analysis.Leaking, "eventpoll", []Bound{far}, "105 of 4096 open files, full in 4.5 h at this pace"},
+	} {
+		s := Series{Bounds: tt.bounds, Families: []Family{{Fingerprint: "g1:a", Attributes: map[string]string{"name": tt.of}}}}
+		d := &diagnosing{r: &Report{Series: []Series{s}}}
+		l := answer{finding: &Finding{Verdict: tt.verdict, Families: []string{"g1:a"}}}
+		if got := d.limitOf(l, s.nearest()); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
 func TestTwoThingsAtOnePaceAreTwo(t *testing.T) {
 	stack := func(frames ...string) []string { return frames }
 	family := func(print, creator string, kind analysis.Kind, counts analysis.Counts, frames []string) *Family {
@@ -338,6 +369,26 @@ func TestWhatIsBornTogetherDiffersFromAnEvenPace(t *testing.T) {
 	} {
 		if got := bornTogether(tt.code, tt.held, tt.hours); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+func TestThreadsOfOneNameInADeadlockAreCounted(t *testing.T) {
+	for _, test := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"worker", "worker"}, "Deadlock: 2 threads named “worker” wait for each other"},
+		{[]string{"worker", "writer"}, "Deadlock: threads “worker” and “writer” wait for each other"},
+	} {
+		locks := &Locks{Kind: analysis.KindThread, Cycles: []LockCycle{{Certainty: Proven}}}
+		for i, name := range test.names {
+			id := fmt.Sprint("lock ", i+1)
+			locks.List = append(locks.List, Lock{ID: id, Holders: []LockHolder{{Certainty: Proven, ID: int64(i + 1), Name: name, Lock: fmt.Sprint("lock ", 2-i)}}})
+			locks.Cycles[0].Locks = append(locks.Cycles[0].Locks, id)
+		}
+		if got := (&Series{Locks: locks}).deadlock(); got != test.want {
+			t.Errorf("%v: %q, want %q", test.names, got, test.want)
 		}
 	}
 }

@@ -215,12 +215,7 @@ func (s *Series) stuck() []MemberStack {
 func (s *Series) StuckTraces() (out []*Trace) {
 	for _, x := range s.stuck() {
 		t := &Trace{Caption: "Stack of " + x.Who}
-		var rows []TraceRow
-		for i := range x.Stack {
-			frame := &x.Stack[i]
-			rows = append(rows, TraceRow{Function: frame.Function, Place: frame.place(), Own: frame.Own, Creator: frame.CreatedBy, Frame: frame.Frame()})
-		}
-		t.Rows = fold(rows, mostFrames)
+		t.Rows = fold(traceRows(x.Stack), mostFrames)
 		out = append(out, t)
 	}
 	return out

@@ -36,13 +36,9 @@ func (j *JudgedSeries) deathOf(s *analysis.Snapshot) *Death {
 			continue
 		}
 		out := &Death{Deadlock: x.Key == analysis.AsleepStatement, TestLimit: x.Key == analysis.TestLimitStatement, Reason: x.Title, Do: x.Text}
-		g, stack := failing(s, x)
-		if stack == nil {
-			stack = x.Stack
-		}
-		out.add(j, &LockHolder{ID: x.Goroutine}, stack)
+		out.add(j, &LockHolder{ID: x.Goroutine}, x.Stack)
 		if out.Deadlock {
-			out.asleep(j, s, g)
+			out.asleep(j, s, failing(s, x))
 		}
 		return out
 	}
@@ -80,21 +76,20 @@ func (d *Death) whole() bool {
 	return len(stack) > 0 && stack[len(stack)-1].CreatedBy
 }
 
-// failing is the stack of the goroutine that a statement is about and its group, nil if the dump
-// has none.
-func failing(s *analysis.Snapshot, x *analysis.Statement) (*analysis.Group, *analysis.Stack) {
+// failing is the group of the goroutine that a statement is about, nil if the dump has none.
+func failing(s *analysis.Snapshot, x *analysis.Statement) *analysis.Group {
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if g.Family.Kind != analysis.KindGoroutine {
 			continue
 		}
 		for m := range g.Members.All() {
-			if at := m.Place.Artifact; m.Identity.ID == x.Goroutine && m.Variant >= 0 && at >= 0 && at < len(s.Artifacts) && s.Artifacts[at].Path == x.Path {
-				return g, g.Variants[m.Variant].Stack
+			if at := m.Place.Artifact; m.Identity.ID == x.Goroutine && at >= 0 && at < len(s.Artifacts) && s.Artifacts[at].Path == x.Path {
+				return g
 			}
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // add keeps a stack with its marks.

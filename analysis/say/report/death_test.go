@@ -14,6 +14,7 @@ func TestACrashSpeaksOfWhatHungOrFailed(t *testing.T) {
 		alarm   = "panic: test timed out after 10m0s\n\trunning tests:\n\t\tTestSlow (10m0s)\n\n"
 		asleep  = "fatal error: all goroutines are asleep - deadlock!\n\n"
 		memory  = "runtime: out of memory: cannot allocate 1073741824-byte block (6446022656 in use)\nfatal error: out of memory\n\n"
+		broken  = "fatal error: found pointer to free object\n\n"
 		run     = "testing.(*T).Run"
 		limited = "deadline shorter than the limit of the test."
 	)
@@ -25,6 +26,7 @@ func TestACrashSpeaksOfWhatHungOrFailed(t *testing.T) {
 	parallel := goroutineText(24, "chan receive, 9 minutes", run, "testing.(*T).Parallel(0x1)", "example.com/shop/cart.TestLater(0x1)", "testing.tRunner(0x1)")
 	cut := "goroutine 25 [sync.Mutex.Lock]:\nsync.(*Mutex).Lock(0x1)\n\t/usr/local/go/src/sync/mutex.go:90 +0x46\n"
 	waiting := goroutineText(1, "sync.WaitGroup.Wait", "runtime.main", "sync.(*WaitGroup).Wait(0x1)", "main.main()")
+	swept := goroutineText(3, "running", "runtime.gcenable", "runtime.throw({0xd7d523, 0x1d})", "runtime.(*mspan).reportZombies(0x7fd5dc19f2a0)", "runtime.sweepone()", "runtime.bgsweep(0x0)", "runtime.gcenable.func1()")
 	sender := goroutineText(5, "chan send", "main.main", "main.(*Importer).read(0x1)")
 	senders := sender + strings.Replace(sender, "goroutine 5", "goroutine 6", 1)
 	for _, test := range []struct{ name, dump, sentence, do, who string }{
@@ -38,6 +40,7 @@ func TestACrashSpeaksOfWhatHungOrFailed(t *testing.T) {
 		{"main waits alone", asleep + waiting, "Deadlock in app: all goroutines are asleep, main.main is waiting for a WaitGroup.", "Find who should have sent, closed or unlocked what main.main waits for at main.go:10: nobody is left to do it.", "goroutine 1"},
 		{"no memory, and the runtime alone is shown", memory + goroutineText(1, "running", "main.main", "runtime.throw(0x1)", "runtime.mallocgc(0x1)"), "app crashed: out of memory.", "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last need not be what keeps the memory. To see all goroutines of the next crash, set GOTRACEBACK=all.", "goroutine 1"},
 		{"no memory in own code", memory + goroutineText(1, "running", "main.main", "runtime.throw(0x1)", "runtime.mallocgc(0x1)", "example.com/shop/cart.Load(0x1)"), "app crashed: out of memory in cart.Load.", "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last at main.go:10 need not be what keeps the memory. To see all goroutines of the next crash, set GOTRACEBACK=all.", "goroutine 1"},
+		{"a collector that finds broken memory stands in no group", broken + swept + senders, "app crashed: found pointer to free object.", "Its memory is corrupt, and who found it did not write it: run it with -race, look at its unsafe and cgo code, and try another release of Go.", "goroutine 3"},
 		{"two binaries, the last one cut", alarm + timer + first + slow + alarm + timer + first + cut, "2 test binaries timed out: test cart.TestSlow timed out after 10m0s, blocked in select for 9 min.", "Find what goroutine 22 waits for at main.go:10: give that wait a " + limited, "goroutine 22"},
 		{"two binaries, both whole", alarm + timer + first + slow + alarm + timer + first + other, "2 test binaries timed out: test cart.TestOther timed out after 10m0s, blocked in channel receive for 2 min.", "Find what goroutine 23 waits for at main.go:10: give that wait a " + limited, "goroutine 23"},
 	} {

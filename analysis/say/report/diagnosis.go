@@ -115,7 +115,7 @@ func (r *Report) Diagnose(nouns noun.List) Diagnosis {
 	out.Rate = d.rate(l)
 	out.Since, out.Until = d.since(l)
 	out.LimitClaim = s.nearest()
-	out.Limit, out.Beside = out.LimitClaim.text(), d.besides(l.series)
+	out.Limit, out.Beside = d.limitOf(l, out.LimitClaim), d.besides(l.series)
 	out.Growth, out.Cause = d.growth(l), d.cause(l)
 	out.Chain = d.chain(l, leads[1:])
 	next, ofCode := d.next(l)

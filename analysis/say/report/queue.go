@@ -165,6 +165,9 @@ func (s *Series) deadlocks() []string {
 	who := wording.Members(s.Locks.Kind, len(first.Locks))
 	if names := s.Locks.names(first); len(names) == len(first.Locks) && len(names) <= mostNamed {
 		who = wording.Kinds(s.Locks.Kind) + " " + wording.List(names, mostNamed)
+		if distinct := slices.Compact(slices.Clone(names)); len(distinct) == 1 && len(names) > 1 {
+			who = wording.Members(s.Locks.Kind, len(names)) + " named " + distinct[0]
+		}
 	}
 	text += fmt.Sprintf("%s: %s wait for each other", s.place("in"), who)
 	if more := len(s.Locks.Cycles) - 1; more > 0 {

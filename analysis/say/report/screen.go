@@ -416,7 +416,7 @@ func (s *screen) actions() (out []string) {
 	label := "do"
 	for i, step := range s.Steps {
 		if step.Text != "" {
-			out, label = append(out, s.labelled(label, s.numbered(i), 3)...), ""
+			out, label = append(out, s.labelled(label, s.numbered(i), 4)...), ""
 		}
 		for _, line := range commandLines(wording.Printable(step.Command), columns-labelWidth) {
 			out, label = append(out, s.label(label)+s.paint(bold, line)), ""

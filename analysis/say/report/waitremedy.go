@@ -36,7 +36,7 @@ const (
 	readersHold = "A reader holds the lock at %s and does not release it: check each return behind an RLock of it, and defer RUnlock."
 	awake       = "What waits at %s goes on and waits again: its loop does not end. End it by ctx.Done(), or where its owner is closed."
 	// unseenSender and unseenCase are of a receive and a select of which no minute is seen: a ticker may wake them.
-	unseenCase   = "Nothing ends what selects at %s: let one case end it, such as ctx.Done(), and reach it."
+	unseenCase   = "Nothing ends what selects at %s: close its channel or cancel its context on each way out; if no case waits for that, add one (ctx.Done())."
 	unseenSender = "What receives at %s does not end: if it is ctx.Done(), call its cancel; else close the channel where its sender ends (a ticker never does), or select on ctx.Done() too."
 	// unendedObject is of a select in a method of an object of the reader's own.
 	unendedObject = "Nothing ends what selects at %%s: call the cancel of each %s (or its Close or Stop) where it ends."

@@ -261,7 +261,7 @@ func TestTheRemedyIsThatOfNearlyAll(t *testing.T) {
 				text, _, _ = strings.Cut(text, "\ngoroutine 100 ")
 			}
 			return young.ReplaceAllString(text, "]")
-		}, "Nothing ends what selects at work.go:21: let one case end it, such as ctx.Done(), and reach it."},
+		}, "Nothing ends what selects at work.go:21: close its channel or cancel its context on each way out; if no case waits for that, add one (ctx.Done())."},
 		"one of those that came ended": {"chan send", func(i int, text string) string {
 			if i > 2 {
 				text = without(text, 112)
