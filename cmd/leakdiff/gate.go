@@ -24,9 +24,9 @@ import (
 // mostBudget bounds the file of a budget in bytes.
 const mostBudget = 1 << 20
 
-// gated reports whether the report is held against something or written for a pipeline.
+// gated reports whether the report is held against something, may fail, or is written for a pipeline.
 func (r *reportCommand) gated() bool {
-	return r.Baseline != "" || r.Budget != "" || r.Format == "sarif" || r.Format == "junit"
+	return r.FailOn != "auto" && r.FailOn != "never" && !r.Bisect || r.Baseline != "" || r.Budget != "" || r.Format == "sarif" || r.Format == "junit"
 }
 
 // gateOptions reads the baseline and the budget, nil if there is nothing to hold the report

@@ -6,6 +6,7 @@ package gate
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
@@ -162,7 +163,7 @@ func (g *gated) put(item report.GateItem, why string) {
 	}
 	if item.Sentence == "" {
 		item.Sentence = line(&report.Gate{Items: []report.GateItem{item}}, &item)
-		if g.Process != "" {
+		if g.Process != "" && (g.Host != nil || !strings.Contains(item.Sentence, g.Process)) {
 			item.Sentence = name(g.Process, g.Host) + ": " + item.Sentence
 		}
 	}

@@ -114,21 +114,41 @@ func fails(r *report.Gate, verdicts []analysis.Verdict) (text string, stack []st
 	if i == nil {
 		return "", nil
 	}
+	if !r.Baseline && !r.Budget {
+		return "Fails: " + byRule(r, verdicts) + ".", nil
+	}
 	return "Fails: " + wording.Clause(i.Sentence) + ".", report.StackLines(i.Stack)
 }
 
-// Text is what counts in lines for a terminal or a log: what fails by the verdicts, then a
-// heading. It is empty for a report that is held against nothing.
-func Text(r *report.Gate, verdicts []analysis.Verdict) string {
-	if !r.Baseline && !r.Budget {
-		return ""
+// byRule are the items that accuse, by their rules: "1 leaking and 2 suspicious".
+func byRule(r *report.Gate, verdicts []analysis.Verdict) string {
+	var rules, said []string
+	n := map[string]int{}
+	for i := range r.Items {
+		if x := &r.Items[i]; x.Accuses(verdicts) {
+			if n[x.Rule]++; n[x.Rule] == 1 {
+				rules = append(rules, x.Rule)
+			}
+		}
 	}
+	for _, rule := range rules {
+		said = append(said, fmt.Sprintf("%d %s", n[rule], strings.ReplaceAll(rule, "_", " ")))
+	}
+	return wording.List(said, len(said))
+}
+
+// Text is what counts in lines for a terminal or a log: what fails by the verdicts, then a
+// heading. Of a report that is held against nothing it is the first alone.
+func Text(r *report.Gate, verdicts []analysis.Verdict) string {
 	var b strings.Builder
 	if text, stack := fails(r, verdicts); text != "" {
 		fmt.Fprintln(&b, wording.Printable(text))
 		for _, frame := range stack {
 			fmt.Fprintf(&b, "  %s\n", wording.Printable(frame))
 		}
+	}
+	if !r.Baseline && !r.Budget {
+		return b.String()
 	}
 	fmt.Fprintln(&b, heading(r))
 	items, more := listed(r, r.Items)
@@ -154,14 +174,14 @@ func Text(r *report.Gate, verdicts []analysis.Verdict) string {
 // Document is Text for a comment in an issue or a pull request.
 func Document(r *report.Gate, verdicts []analysis.Verdict) document.Document {
 	var d document.Document
-	if !r.Baseline && !r.Budget {
-		return d
-	}
 	if text, stack := fails(r, verdicts); text != "" {
 		d.Paragraph(text)
 		if len(stack) > 0 {
 			d.Fence(stack)
 		}
+	}
+	if !r.Baseline && !r.Budget {
+		return d
 	}
 	d.Paragraph(heading(r))
 	items, more := listed(r, r.Items)
