@@ -224,6 +224,18 @@ func TestEqualProblemsAreSaidOnce(t *testing.T) {
 	}
 }
 
+func TestAProblemThatFillsALineSaysWhatBeforeWhere(t *testing.T) {
+	for path, want := range map[string]string{
+		"a.txt":                           "warning a.txt: the dump is cut",
+		strings.Repeat("deep/", 20) + "a": "warning the dump is cut, in deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/d…",
+	} {
+		r := &Report{Series: make([]Series, 1), Problems: []analysis.Problem{{Path: path, Offset: -1, Severity: analysis.Warning, What: "the dump is cut"}}}
+		if got := newScreen(r, Terminal{}).problems(); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
 func TestWatchesOfOneKindOnSeveralMountsAreOneFinding(t *testing.T) {
 	var all []analysis.Snapshot
 	for i := range 6 {

@@ -474,7 +474,12 @@ func (s *screen) problems() []string {
 		case len(out) == mostScreenProblems:
 			rest++
 		default:
-			out = append(out, s.labelled(string(g.first.Severity), cut(wording.Printable(place(g.first)+": "+g.first.What), columns-labelWidth), 1)...)
+			const room = columns - labelWidth
+			text := place(g.first) + ": " + g.first.What
+			if utf8.RuneCountInString(text) > room { // what is wrong is the last that a line may lose
+				text = g.first.What + ", in " + place(g.first)
+			}
+			out = append(out, s.labelled(string(g.first.Severity), cut(wording.Printable(text), room), 1)...)
 		}
 	}
 	if rest > 0 {
