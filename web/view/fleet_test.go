@@ -33,7 +33,7 @@ func TestTheTextsOfTheFleetKeepWordsApart(t *testing.T) {
 
 func TestGroupsThatDidNotGrowAreFoldedWhereNobodySearches(t *testing.T) {
 	in := FleetInput{Choice: FleetChoice{Days: 30}, Things: []FleetThing{{Growth: 3, Families: make([]FleetFamily, 1)}, {Families: make([]FleetFamily, 1)}, {Growth: -1, Families: make([]FleetFamily, 1)}}}
-	if got := in.tables(); len(got) != 2 || got[1].(document.Fold).Summary[0].Text != "2 groups that did not grow" {
+	if got := in.tables(); len(got) != 2 || got[1].(document.Fold).Summary[0].Text != "2\u00a0groups that did not grow" {
 		t.Errorf("want one table and one fold: %+v", got)
 	}
 	for name, change := range map[string]func(*FleetInput){
