@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -99,6 +100,9 @@ func TestALeakOfDescriptorsSaysWhereTheyWereOpened(t *testing.T) {
 			d := r.Diagnosis
 			if lead := r.Series[0].Findings[0]; !strings.HasSuffix(d.Sentence, c.said) || !strings.HasPrefix(d.Next.Text, c.next) || len(lead.Stack) != c.frames || (lead.StackOf != nil) != c.traced {
 				t.Errorf("%q, then %q, with the stack %v", d.Sentence, d.Next.Text, lead.Stack)
+			}
+			if traced := slices.ContainsFunc(d.Steps, func(a report.Action) bool { return strings.HasPrefix(a.Command, "strace ") }); traced == c.traced {
+				t.Errorf("the steps are %+v", d.Steps)
 			}
 			if d.State != "leaking" || d.Cause == nil || d.Cause.Word != c.word || d.Cause.Reason != c.reason {
 				t.Errorf("%s: %q, cause %+v, want %s: %q", d.State, d.Sentence, d.Cause, c.word, c.reason)

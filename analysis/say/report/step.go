@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leakdiff/analysis"
+	"leakdiff/analysis/expression"
 	"leakdiff/analysis/judge/knowledge"
 	"leakdiff/analysis/read/family"
 	"leakdiff/analysis/say/wording"
@@ -39,8 +40,31 @@ func (d *diagnosing) steps(l answer, next *Action, ofCode bool) []Action {
 	}
 	if decide != nil {
 		out = append(out[:min(len(out), mostSteps-1)], *decide)
+	} else if trace := d.traceOpener(l); trace != nil && len(out) > 0 && !out[len(out)-1].Captures {
+		out = append(out, *trace)
 	}
 	return actions(out, nil)
+}
+
+// script is the name of a program whose code has no frames in a trace.
+var script = expression.Lazy(`(?i)\.(m?js|jar|py|rb)$`)
+
+// traceOpener is how to see who opens descriptors of which no code is shown. It is nil for a JVM and for
+// scripts, whose code has no frames in a trace, and for a program of others.
+func (d *diagnosing) traceOpener(l answer) *Action {
+	s := &d.r.Series[l.series]
+	lead := s.lead(l.finding)
+	if lead == nil || lead.Kind != analysis.KindDescriptor || lead.isTotal() || s.Called != "" || s.Project != "" || s.Unowned || script.MatchString(s.Process) {
+		return nil
+	}
+	if c := d.cause(l); c == nil || c.Word != unknown {
+		return nil
+	}
+	pid := "PID"
+	if last := d.snapshot(s, len(s.Snapshots)-1); last.PID != nil && !last.ended() {
+		pid = fmt.Sprint(*last.PID)
+	}
+	return &Action{Text: "To see who opens them: trace it for a minute, capture once more, and report both with these.", Command: wording.TraceCommand + " -o open.strace -p " + pid}
 }
 
 // forWriter are the steps for who can change the code: what the finding needs, and what its class says
