@@ -192,7 +192,7 @@ func (j *JudgedSeries) family(f *analysis.Family) Family {
 		out.OpenedAt = j.openedAt(out.Ancestries, j.last(f.Fingerprint))
 	}
 	if g := j.last(f.Fingerprint); g != nil {
-		out.Executors = executorsOf(g)
+		out.Executors, out.OneExecutor = executorsOf(g), oneExecutor(j.Trend.Groups(f.Fingerprint))
 		for state, n := range g.States {
 			out.States[state] = n
 		}

@@ -51,6 +51,52 @@ func TestThreadsOfPoolsOfOneEachAreCalledSo(t *testing.T) {
 	}
 }
 
+func TestAPoolThatGrewIsNoExecutorPerCall(t *testing.T) {
+	group := func(pools map[int]int) *analysis.Group {
+		if pools == nil {
+			return nil
+		}
+		g := &analysis.Group{Family: &analysis.Family{Kind: analysis.KindThread, Attributes: map[string]string{"name": "pool-N-thread-N"}}}
+		m := g.Members.Fill()
+		for pool, n := range pools {
+			for i := range n {
+				m.Offset, m.Detail = append(m.Offset, 0), append(m.Detail, fmt.Sprintf("pool-%d-thread-%d", pool, i+1))
+			}
+			g.Count += n
+		}
+		return g
+	}
+	type pools = map[int]int
+	const perCall = "Find where an ExecutorService is made per call; make one and share it, or shut down each. Name its threads."
+	for name, tt := range map[string]struct {
+		captures []pools
+		want     string
+	}{
+		"one pool grew":                              {[]pools{{1: 2}, {1: 47}}, boundExecutor},
+		"one pool came":                              {[]pools{nil, {1: 45}}, boundExecutor},
+		"one pool of two grew":                       {[]pools{{1: 2, 2: 5}, {1: 2, 2: 50}}, boundExecutor},
+		"both pools grew":                            {[]pools{{1: 2, 2: 5}, {1: 3, 2: 50}}, perCall},
+		"a pool came beside others":                  {[]pools{{1: 10, 2: 10}, {1: 10, 2: 10, 3: 10}}, perCall},
+		"a pool of each call":                        {[]pools{{1: 1}, {1: 1, 2: 1, 3: 1}}, perCall},
+		"the last capture has none of the name":      {[]pools{{1: 2}, {1: 47}, nil}, boundExecutor},
+		"one capture does not show how its pool was": {[]pools{{1: 47}}, perCall},
+	} {
+		var groups []*analysis.Group
+		for _, c := range tt.captures {
+			groups = append(groups, group(c))
+		}
+		f := &Family{Kind: analysis.KindThread, Title: "pool-N-thread-N · Queue.take", Attributes: map[string]string{"name": "pool-N-thread-N"}, OneExecutor: oneExecutor(groups)}
+		if got := (&Series{}).nameOf(noun.Builtin(), f, nil).remedy; got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	cut := group(pools{1: 2})
+	cut.Count++
+	if oneExecutor([]*analysis.Group{cut, group(pools{1: 47})}) || oneExecutor([]*analysis.Group{group(pools{1: 2}), cut}) {
+		t.Error("threads that are not all named are said to be of one executor")
+	}
+}
+
 func TestThreadsThatNothingEndsAreToldByTheirOwnWait(t *testing.T) {
 	const jdk = "java.util.concurrent.CompletableFuture.get"
 	for _, c := range []struct {

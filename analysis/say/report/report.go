@@ -248,7 +248,9 @@ type Family struct {
 	Attributes map[string]string `json:"attributes"`
 	// Executors counts the pools in which its threads are, by the names that the JDK gives threads
 	// of executors, 0 for other names. It is that of the last snapshot with the family.
-	Executors   int              `json:"executors,omitempty"`
+	Executors int `json:"executors,omitempty"`
+	// OneExecutor reports that those of them that came are of one pool, see oneExecutor.
+	OneExecutor bool             `json:"one_executor,omitempty"`
 	States      map[string]int   `json:"states"`
 	Counts      analysis.Counts  `json:"counts"`
 	Verdict     analysis.Verdict `json:"verdict"`

@@ -319,6 +319,8 @@ func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 		out.one, out.many, out.began, out.ended, out.remedy = n.One, n.Many, n.Began, n.Ended, n.Remedy
 		if f.Executors >= fewestExecutors && f.Executors == f.Counts.Last() {
 			out.one, out.many, out.began, out.ended = "thread in a pool of its own", "threads in pools of 1 each", "started", "ended"
+		} else if f.OneExecutor {
+			out.one, out.many, out.remedy = "thread of one executor without a name", "threads of one executor without a name", boundExecutor
 		}
 		if n.Within && f.Kind == analysis.KindGoroutine {
 			if where := where(finding, title); !strings.HasSuffix(f.entry(), where) {

@@ -306,11 +306,14 @@ func (d *diagnosing) rest(series int) resting {
 	default:
 		still, _, over := d.still(s)
 		memory := append(s.memoryRises(), "")
-		out.text, out.shorter = d.withProgress(s, d.noneGrew(s, memory[0]))
+		out.text, out.shorter = d.withProgress(s, d.noneGrew(s, memory[0], true))
+		if text := d.noneGrew(s, memory[0], false); text != out.text {
+			out.shorter = append(out.shorter, text)
+		}
 		for i, text := range memory[:len(memory)-1] {
 			switch {
 			case i == len(memory)-2:
-				out.shorter = append(out.shorter, d.noneGrew(s, text))
+				out.shorter = append(out.shorter, d.noneGrew(s, text, false))
 			case len(still) > 0:
 				out.shorter = append(out.shorter, "No "+wording.Ors(still)+s.place("of")+" grew"+over+", but "+text)
 			}
@@ -332,15 +335,16 @@ func (d *diagnosing) compared(s *Series) []analysis.Kind {
 
 // noneGrew names the kinds that were compared and did not grow: "No leak seen in agent: no
 // goroutines, descriptors or watches grew in 40 s". What rose within noise is told beside them, and
-// memory that rose.
-func (d *diagnosing) noneGrew(s *Series, memory string) string {
+// memory that rose; what rose and fell again with the group that is most of it if named is set.
+func (d *diagnosing) noneGrew(s *Series, memory string, named bool) string {
 	still, rose, over := d.still(s)
 	text := "No leak seen" + s.place("in")
 	var words []string
 	for _, k := range d.compared(s) {
-		if back := d.cameBack(s, k); back != "" {
-			words = append(words, back)
-			still = slices.DeleteFunc(still, func(kinds string) bool { return kinds == wording.Kinds(d.worded(s, k)) })
+		if back := d.cameBack(s, k); named && len(back) > 0 {
+			words = append(words, back[0])
+		} else if len(back) > 0 {
+			words = append(words, back[len(back)-1])
 		}
 	}
 	if len(still) > 0 {
@@ -357,13 +361,15 @@ func (d *diagnosing) noneGrew(s *Series, memory string) string {
 }
 
 // still are the kinds that were compared and did not grow, the courses of those that rose within
-// noise, and over what time they were.
+// noise, and over what time they were; those that rose and fell again are not among them.
 func (d *diagnosing) still(s *Series) (still, rose []string, over string) {
 	for _, k := range d.compared(s) {
-		totals := d.whole(s, k, d.totals(s, k))
-		first := totals.FirstAt()
-		if last := totals.LastAt(); totals[last].N > totals[first].N {
-			rose = append(rose, fmt.Sprintf("%d to %d %s", totals[first].N, totals[last].N, wording.Kinds(d.worded(s, k))))
+		c, fell := d.peak(s, k)
+		if fell {
+			continue
+		}
+		if c.more() > 0 {
+			rose = append(rose, fmt.Sprintf("%d to %d %s", c.totals[c.first].N, c.totals[c.last].N, wording.Kinds(d.worded(s, k))))
 			continue
 		}
 		still = append(still, wording.Kinds(d.worded(s, k)))
