@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -79,6 +80,7 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 		}
 		var parts []*part
 		refused := 0
+		var pieces fragments
 		next := map[int]int{} // by pid: each process has a first dump
 		for _, d := range dumps {
 			if d.Ordinal >= len(all) || all[d.Ordinal].count == 0 {
@@ -94,6 +96,8 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 				q.pid = d.PID
 			case d.Excerpt: // of which process it is nobody says
 				q.name = fmt.Sprintf("excerpt at line %d", d.Line)
+			case len(dumps) > 1:
+				q.name = cmp.Or(pieces.process(&d, t), q.name)
 			}
 			if d.Form == thread.FormHotThreads && d.Node != "" {
 				q.host = d.Node
@@ -105,6 +109,7 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 			parts = append(parts, q)
 		}
 		a.Outcome = atLeast(wording.Plural(a.Members, "thread", "threads"), a.Truncated, refused)
+		r.problem(pieces.problem(p.path)...)
 		r.several(parts, a, "dump")
 		for _, q := range parts {
 			q.section = next[q.threads.dump.PID] > 1

@@ -290,7 +290,7 @@ func (d *diagnosing) collect(s *Series, took time.Duration) string {
 		}
 		return -1
 	}, s.Process)
-	if name == "" || address == s.Process {
+	if name == "" || address == s.Process || strings.Contains(s.Process, " ") { // words, as "excerpt at line 9"
 		name = "captures"
 	}
 	return fmt.Sprintf("leakdiff %s --every %s --count 5 -o %s.tar.gz", how, flagDuration(every), name)

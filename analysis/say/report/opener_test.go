@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"leakdiff/analysis/say/report"
 )
 
 // call is one that opened a file, with its stack by -kk.
