@@ -29,6 +29,21 @@ const KindSocket Kind = "socket"
 // captured: sockets, pipes and terminals, never files. No family has it.
 const KindHandle Kind = "socket or pipe"
 
+// KindChild words the watches of a process of which all are child processes: an event loop watches
+// each for its end. The families of KindWatch with ChildHandle are theirs.
+const KindChild Kind = "child process"
+
+// ChildHandle is the attribute "handle" of the family of child processes.
+const ChildHandle = "process"
+
+// Worded is the kind as the members of a family with these attributes are worded.
+func (k Kind) Worded(attributes map[string]string) Kind {
+	if k == KindWatch && attributes["handle"] == ChildHandle {
+		return KindChild
+	}
+	return k
+}
+
 // KindCount is that of numbers of which nothing says what they are of.
 const KindCount Kind = "count"
 
@@ -230,6 +245,9 @@ type Totals struct {
 	// Handles is the number of sockets, pipes and terminals if a diagnostic report of Node.js
 	// alone shows the descriptors of the process: Descriptors is the same number then.
 	Handles *int `json:"handles,omitempty"`
+	// Children is the number of child processes if the process watches nothing else: Watches is
+	// the same number then.
+	Children *int `json:"children,omitempty"`
 	// Numbers is a count of which nothing says what it is of.
 	Numbers *int `json:"numbers,omitempty"`
 }
@@ -253,9 +271,12 @@ func (t Totals) Of(k Kind) *int {
 }
 
 // Counted is the kind as the total of it is worded: KindSocket if only the sockets among
-// the descriptors were captured, KindHandle if only the handles.
+// the descriptors were captured, KindHandle if only the handles, KindChild if all watches are
+// child processes.
 func (t Totals) Counted(k Kind) Kind {
 	switch {
+	case k == KindWatch && t.Children != nil:
+		return KindChild
 	case k != KindDescriptor:
 	case t.Handles != nil:
 		return KindHandle

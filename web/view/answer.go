@@ -304,7 +304,7 @@ func (m *caseMaker) withoutStack(a *Answer, s *report.Series, f *report.Finding)
 			}
 			count := ""
 			if n >= 0 && all >= n {
-				count = wording.Number(int64(n)) + " of " + wording.Number(int64(all)) + " " + kindWord(x.Kind, all)
+				count = wording.Number(int64(n)) + " of " + wording.Number(int64(all)) + " " + kindWord(x.Kind.Worded(x.Attributes), all)
 			}
 			a.Known = append(a.Known, Pair{m.name(s, x).Text(), count})
 		}

@@ -58,7 +58,7 @@ func (m *caseMaker) families(c *Case) {
 	c.MoreFamilies = m.passed - most
 	unit := map[*report.Unit]int{}
 	for _, r := range m.passing[:most] {
-		row := CaseFamily{Process: named(r.s), Kind: kindWord(r.f.Kind, 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: wording.Signed(r.f.Rise), Handle: r.f.Handle, fingerprint: r.f.Fingerprint, series: r.s}
+		row := CaseFamily{Process: named(r.s), Kind: kindWord(r.f.Kind.Worded(r.f.Attributes), 1), Verdict: string(r.f.Verdict), Triage: markOf(r.f.Triage), Role: r.f.Role, Name: m.name(r.s, r.f), Rise: wording.Signed(r.f.Rise), Handle: r.f.Handle, fingerprint: r.f.Fingerprint, series: r.s}
 		row.Counts = m.shownCells(r.s, r.f.Counts, m.lower(r.s, r.f.Kind))
 		var u *report.Unit
 		if r.f.Unit != nil {

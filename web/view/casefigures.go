@@ -238,7 +238,11 @@ func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 		if first := values.FirstAt(); first < 0 {
 			continue
 		}
-		row := CaseFigures{Name: kindTitle(k), Strong: len(g.Rows) == 0}
+		name := kindTitle(k)
+		if last := m.snapshots[s.Snapshots[len(s.Snapshots)-1]]; last != nil && k == analysis.KindWatch {
+			name = kindTitle(last.Totals.Counted(k))
+		}
+		row := CaseFigures{Name: name, Strong: len(g.Rows) == 0}
 		row.Cells = m.shownCells(s, values, m.lower(s, k))
 		g.Rows = append(g.Rows, row)
 	}

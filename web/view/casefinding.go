@@ -235,7 +235,7 @@ func (m *caseMaker) finding(s *report.Series, series int, f *report.Finding, num
 			m.evidence(&out, evidence)
 		}
 		if f.Unit == "" {
-			out.Kind = kindWord(family.Kind, 2)
+			out.Kind = kindWord(family.Kind.Worded(family.Attributes), 2)
 		}
 		if family.Unit != nil {
 			out.Unit = Visible(*family.Unit)

@@ -196,6 +196,11 @@ type familyMaker struct {
 	whole analysis.Counts
 }
 
+// worded is the kind as members of the family are worded.
+func (m *familyMaker) worded() analysis.Kind {
+	return m.in.Family.Kind.Worded(m.in.Family.Attributes)
+}
+
 // NewFamily makes the page of a family.
 func NewFamily(in FamilyInput) Family {
 	m := familyMaker{in, whole(in.Counts, in.Lower)}
@@ -273,7 +278,7 @@ func (m *familyMaker) shell(f Family) Shell {
 func (m *familyMaker) sentence() string {
 	first, top := m.whole.FirstAt(), m.whole.HighestAt()
 	if at := m.in.Counts.LastAt(); first < 0 && at >= 0 {
-		return printable(m.in.Process) + ": " + atLeast(many(m.in.Family.Kind, m.in.Counts[at].N), true) + " at " + m.label(at) + ", a lower bound."
+		return printable(m.in.Process) + ": " + atLeast(many(m.worded(), m.in.Counts[at].N), true) + " at " + m.label(at) + ", a lower bound."
 	}
 	if first < 0 {
 		return printable(m.in.Process) + ": not captured in any snapshot."
@@ -299,7 +304,7 @@ func (m *familyMaker) sentence() string {
 		said[i] = true
 		text := wording.Number(int64(m.in.Counts[i].N))
 		if len(parts) == 0 {
-			text = many(m.in.Family.Kind, m.in.Counts[i].N)
+			text = many(m.worded(), m.in.Counts[i].N)
 		}
 		parts = append(parts, text+" at "+m.label(i))
 	}
@@ -322,7 +327,7 @@ func (m *familyMaker) label(i int) string {
 }
 
 func (m *familyMaker) chips(f *Family) {
-	f.Chips = append(f.Chips, printable(m.in.Process), kindWord(m.in.Family.Kind, 2))
+	f.Chips = append(f.Chips, printable(m.in.Process), kindWord(m.worded(), 2))
 	if m.in.Family.Unit != nil {
 		f.Chips = append(f.Chips, "unit "+Visible(*m.in.Family.Unit))
 	}

@@ -42,7 +42,7 @@ func (m *familyMaker) charts(f *Family) {
 		}
 	}
 	f.Lifelines = life
-	f.LifeNote = "One line per " + kindWord(m.in.Family.Kind, 1) + ", from birth to last sight; the first of each cohort is named."
+	f.LifeNote = "One line per " + kindWord(m.worded(), 1) + ", from birth to last sight; the first of each cohort is named."
 	if dropped := m.thinned(); dropped != "" {
 		f.LifeNote += " " + dropped
 	}
@@ -75,7 +75,7 @@ func (m *familyMaker) statesOver(f *Family) {
 	if len(m.in.Labels) < 2 {
 		return
 	}
-	d := chart.StackData{ID: "states-over", Title: "States per snapshot", Unit: kindWord(m.in.Family.Kind, 2), Labels: f.Members.Labels, Times: m.in.Times, Taken: m.in.Taken, Totals: m.in.Counts, Epochs: m.restarts(), Lower: m.in.Lower}
+	d := chart.StackData{ID: "states-over", Title: "States per snapshot", Unit: kindWord(m.worded(), 2), Labels: f.Members.Labels, Times: m.in.Times, Taken: m.in.Taken, Totals: m.in.Counts, Epochs: m.restarts(), Lower: m.in.Lower}
 	states := make([]map[string]int, len(m.in.Groups))
 	for i, g := range m.in.Groups {
 		if g != nil {

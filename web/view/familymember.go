@@ -22,7 +22,7 @@ type MemberRow struct {
 }
 
 func (m *familyMaker) members(f *Family) {
-	f.IDHead = capital(kindWord(m.in.Family.Kind, 1))
+	f.IDHead = capital(kindWord(m.worded(), 1))
 	lives := map[analysis.Identity]trend.Lifeline{}
 	for _, l := range m.in.Lifelines {
 		if l.First <= m.in.SnapshotIndex && m.in.SnapshotIndex <= l.Last {

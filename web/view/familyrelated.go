@@ -158,7 +158,7 @@ func (m *familyMaker) kinRow(k Kin) CaseShare {
 	if !m.in.Frozen {
 		row.Name.URL = familyURL(k.Family.Fingerprint, m.in.CaseID, m.in.SeriesKey)
 	}
-	row.Facts = kindWord(k.Family.Kind, 2) + " " + course(k.Family.Counts, m.restarts()) + createdBy(row.Name)
+	row.Facts = kindWord(k.Family.Kind.Worded(k.Family.Attributes), 2) + " " + course(k.Family.Counts, m.restarts()) + createdBy(row.Name)
 	if k.Ratio > 0 && m.in.Kin.Unit != nil && m.in.Kin.Unit.Each != "" {
 		row.Facts = ratio(k.Ratio) + " in each instance, " + row.Facts
 	}
@@ -176,7 +176,7 @@ func (m *familyMaker) lock(h trend.Hold) FamilyLock {
 	}
 	out.Text += "."
 	for _, holder := range h.Holders {
-		text := fmt.Sprintf("%s %d in %s", kindWord(m.in.Family.Kind, 1), holder.ID, holder.At)
+		text := fmt.Sprintf("%s %d in %s", kindWord(m.worded(), 1), holder.ID, holder.At)
 		if holder.Func != "" && holder.Func != holder.At {
 			text += ", called by " + holder.Func
 		}
@@ -260,9 +260,9 @@ func (m *familyMaker) hourBars(f *Family) {
 		// Its wait is no age: the snapshots date it.
 		dated, born = plainPlural(total, "is dated by the snapshots that lack it", "are dated by the snapshots that lack them"), "by the snapshots that lack "+plainPlural(total, "it", "them")
 	}
-	f.HourNote = fmt.Sprintf("%s at %s %s, from %s on.", many(m.in.Family.Kind, total), m.label(m.in.SnapshotIndex), dated, first.UTC().Format("2 Jan 15:04"))
+	f.HourNote = fmt.Sprintf("%s at %s %s, from %s on.", many(m.worded(), total), m.label(m.in.SnapshotIndex), dated, first.UTC().Format("2 Jan 15:04"))
 	if len(m.in.Hours) < 2 {
-		f.HourNote = fmt.Sprintf("%s at %s %s born in the hour from %s on, %s.", many(m.in.Family.Kind, total), m.label(m.in.SnapshotIndex), plainPlural(total, "was", "were"), first.UTC().Format("2 Jan 15:04"), born)
+		f.HourNote = fmt.Sprintf("%s at %s %s born in the hour from %s on, %s.", many(m.worded(), total), m.label(m.in.SnapshotIndex), plainPlural(total, "was", "were"), first.UTC().Format("2 Jan 15:04"), born)
 		return
 	}
 	layout := "15:04"

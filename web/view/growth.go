@@ -176,7 +176,7 @@ func (m *caseMaker) shares(out *CaseFinding, s *report.Series, series int, f *re
 		if family == nil {
 			continue
 		}
-		share := CaseShare{Name: m.name(s, family), Facts: kindWord(family.Kind, 2) + " " + course(whole(family.Counts, m.lower(s, family.Kind)), m.restarts(s)), Reason: Visible(arrow(reasons[fp]))}
+		share := CaseShare{Name: m.name(s, family), Facts: kindWord(family.Kind.Worded(family.Attributes), 2) + " " + course(whole(family.Counts, m.lower(s, family.Kind)), m.restarts(s)), Reason: Visible(arrow(reasons[fp]))}
 		share.Facts += createdBy(share.Name)
 		if u != nil {
 			if u.Each != "" {
@@ -400,7 +400,7 @@ func (m *caseMaker) small(s *report.Series, series int, title string, values ana
 
 func (m *caseMaker) mini(s *report.Series, series int, f *report.Family) CaseMini {
 	name := m.name(s, f)
-	out := CaseMini{Process: named(s), Verdict: string(f.Verdict), Triage: markOf(f.Triage), Name: name, Chart: m.small(s, series, name.Text(), f.Counts), Note: kindWord(f.Kind, 2)}
+	out := CaseMini{Process: named(s), Verdict: string(f.Verdict), Triage: markOf(f.Triage), Name: name, Chart: m.small(s, series, name.Text(), f.Counts), Note: kindWord(f.Kind.Worded(f.Attributes), 2)}
 	out.Chart.Lower = m.lower(s, f.Kind)
 	out.Chart.Onset = spanOf(f.Onset, func(id string) int { return slices.Index(s.Snapshots, id) })
 	if f.RecoveredAt != nil {

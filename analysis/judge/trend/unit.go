@@ -469,7 +469,7 @@ func (u *unit) result() Unit {
 	ratio := 0.0
 	for _, r := range u.families {
 		f := r.judgement.part.family
-		out.Families = append(out.Families, Share{Fingerprint: f.Fingerprint, Kind: f.Kind, Ratio: r.ratio, Rise: r.rise})
+		out.Families = append(out.Families, Share{Fingerprint: f.Fingerprint, Kind: f.Kind.Worded(f.Attributes), Ratio: r.ratio, Rise: r.rise})
 		ratio += r.ratio
 	}
 	out.RecoveredAt = u.endedAt()

@@ -283,11 +283,12 @@ func OfTarget(w analysis.Watch, t WatchTarget) *analysis.Family {
 	}
 }
 
-// OfHandle returns the family of the watches of files of a Node process, which its reports
-// list as handles of libuv: "fs_event" by fs.watch, "fs_poll" by fs.watchFile. Their files are
-// no part of the key.
+// OfHandle returns the family of the watches of a Node process, which its reports list as handles
+// of libuv: "fs_event" by fs.watch, "fs_poll" by fs.watchFile, and
+// analysis.ChildHandle. Their files are no
+// part of the key.
 func OfHandle(handle string) *analysis.Family {
-	title := map[string]string{"fs_event": "fs.watch of a file", "fs_poll": "fs.watchFile of a file"}[handle]
+	title := map[string]string{"fs_event": "fs.watch of a file", "fs_poll": "fs.watchFile of a file", analysis.ChildHandle: "child process"}[handle]
 	return &analysis.Family{
 		Fingerprint: digest("w", key("w", "libuv", handle)), Kind: analysis.KindWatch, Title: title, Entry: title,
 		Attributes: map[string]string{"handle": handle},

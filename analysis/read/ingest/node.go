@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +15,7 @@ import (
 )
 
 // nodeReport is a diagnostic report of Node.js with the handles that hold a
-// descriptor, and those that watch a file.
+// descriptor, and those that watch a file or a child process.
 type nodeReport struct {
 	report           nodereport.Report
 	handles, watches []analysis.Descriptor
@@ -27,7 +28,7 @@ func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 			p.refused++
 			return nil
 		}
-		if d.Type == "fs_event" || d.Type == "fs_poll" {
+		if d.Type == "fs_event" || d.Type == "fs_poll" || d.Type == analysis.ChildHandle {
 			n.watches = append(n.watches, *d)
 			return nil
 		}
@@ -47,9 +48,13 @@ func readNode(r *reader, body io.Reader, p *part, a *analysis.Artifact) error {
 	}
 	p.stops, a.Truncated = report.Truncated, report.Truncated // handles are missing
 	a.Members = len(n.handles) + len(n.watches)
+	children := report.Handles[analysis.ChildHandle]
 	a.Outcome = atLeast(wording.Plural(len(n.handles), "handle with a descriptor", "handles with a descriptor"), report.Truncated, p.refused)
-	if len(n.watches) > 0 {
-		a.Outcome += ", " + wording.Plural(len(n.watches), "watch", "watches")
+	if watches := len(n.watches) - children; watches > 0 {
+		a.Outcome += ", " + wording.Plural(watches, "watch", "watches")
+	}
+	if children > 0 {
+		a.Outcome += ", " + wording.Plural(children, "child process", "child processes")
 	}
 	if p.refused > 0 {
 		r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning, What: wording.Plural(p.refused, "handle was", "handles were") + " not kept",
@@ -132,28 +137,70 @@ func (b *builder) node() *nodeReport {
 	return nil
 }
 
-// handleWatches are the watches of files that a report lists. A report of a process without
-// any says so: there are none.
+// handleWatches are the watches of files and the child processes that a report of Node.js lists, and
+// of other processes the children in a listing of processes. A report without any says so, where
+// another of the program has some.
 func (b *builder) handleWatches() {
-	node := b.g.form(detect.NodeReport)
-	if node == nil || node.node.report.Truncated || node.node.report.Handles == nil {
+	watches, of := b.children()
+	whole := false
+	if node := b.g.form(detect.NodeReport); node != nil && !node.node.report.Truncated && node.node.report.Handles != nil {
+		commands := map[string]string{}
+		for i := range watches {
+			commands[watches[i].Name] = watches[i].Local
+		}
+		watches, of, whole = node.node.watches, node, b.othersWatch(node.name)
+		for i := range watches {
+			watches[i].Local = cmp.Or(watches[i].Local, commands[watches[i].Name])
+		}
+	}
+	if of == nil {
 		return
 	}
-	at := int32(b.addArtifact(node))
+	at, children := int32(b.addArtifact(of)), 0
 	c := counter{b: b}
-	for i := range node.node.watches {
-		c.count(family.OfHandle(node.node.watches[i].Type))
+	for i := range watches {
+		c.count(family.OfHandle(watches[i].Type))
+		if watches[i].Type == analysis.ChildHandle {
+			children++
+		}
 	}
 	c.rows(at, true)
-	for i := range node.node.watches {
-		w := &node.node.watches[i]
-		c.text = append(append(append(c.text[:0], w.Local...), ", "...), w.Name...)
-		c.group(i).Members.Rows.Append(analysis.Identity{ID: -1, Hash: endsHash(w)}, w.Place, c.detail())
+	for i := range watches {
+		w := &watches[i]
+		c.text = append(append(c.text[:0], cmp.Or(w.Local, "child process")...), ", "+w.Name...)
+		c.group(i).Members.Rows.Append(analysis.Identity{ID: -1, Hash: identityHash([]byte(w.Name))}, w.Place, c.detail())
 	}
 	c.seal()
-	if n := len(node.node.watches); n > 0 {
+	n := len(watches)
+	if n > 0 || whole {
 		b.s.Totals.Watches = &n
 	}
+	if children > 0 && children == n {
+		b.s.Totals.Children = &n
+	}
+}
+
+// othersWatch tells reports of a program in which it watches something.
+func (b *builder) othersWatch(program string) bool {
+	return slices.ContainsFunc(b.r.groups, func(g *group) bool {
+		p := g.form(detect.NodeReport)
+		return p != nil && p.name == program && len(p.node.watches) > 0
+	})
+}
+
+// children are the child processes of the process in the listing of its moment, as handles.
+func (b *builder) children() (out []analysis.Descriptor, of *part) {
+	listings := slices.DeleteFunc(append(slices.Clone(b.g.parts), b.g.context...), func(p *part) bool { return len(p.children) == 0 })
+	if len(listings) > 1 {
+		listings = slices.DeleteFunc(listings, func(p *part) bool { return apart(p.taken(), b.g.inner()) })
+	}
+	if len(listings) == 0 {
+		return nil, nil
+	}
+	for _, c := range listings[0].children {
+		out = append(out, analysis.Descriptor{FD: -1, Type: analysis.ChildHandle, Name: "pid " + strconv.Itoa(c.PID), Local: c.Command, Place: c.Place})
+	}
+	return out, listings[0]
 }
 
 // pooled states how many sockets no code of a Node process waits for.

@@ -141,6 +141,10 @@ func TestHandlesOfEverySortAreToldApart(t *testing.T) {
 	sorts := map[string]int{}
 	var watched []string
 	for _, d := range got.descriptors {
+		if d.Type == "process" {
+			watched = append(watched, d.Type+" "+d.Name)
+			continue
+		}
 		if d.Type == "fs_event" || d.Type == "fs_poll" {
 			watched = append(watched, d.Type+" "+d.Local)
 			continue
@@ -173,10 +177,10 @@ func TestHandlesOfEverySortAreToldApart(t *testing.T) {
 	if diff := cmp.Diff(want, sorts); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got.Workers != 1 || got.Handles["tcp"] != 14 || got.Descriptors != len(got.descriptors)-2 || !got.Secrets || got.Program != "zoo.js" {
+	if got.Workers != 1 || got.Handles["tcp"] != 14 || got.Descriptors != len(got.descriptors)-3 || !got.Secrets || got.Program != "zoo.js" {
 		t.Errorf("%+v", got.Report)
 	}
-	if diff := cmp.Diff([]string{"fs_event /srv/zoo", "fs_poll /srv/zoo/zoo.js"}, watched); diff != "" || got.Watches != 2 {
+	if diff := cmp.Diff([]string{"fs_event /srv/zoo", "fs_poll /srv/zoo/zoo.js", "process pid 1001"}, watched); diff != "" || got.Watches != 3 {
 		t.Errorf("watched (-want +got):\n%s", diff)
 	}
 }
@@ -216,9 +220,13 @@ func TestADescriptorsPlaceIsItsObject(t *testing.T) {
 			var h struct {
 				Address string
 				FD      *int
+				PID     int
 			}
 			if err := json.Unmarshal(object, &h); err != nil {
 				t.Fatalf("%s: %v in %s", name, err, object)
+			}
+			if d.Type == "process" && d.Name == fmt.Sprintf("pid %d", h.PID) {
+				continue
 			}
 			if watch := h.FD == nil && d.Local != ""; !watch && (h.FD == nil || *h.FD != d.FD) || d.Type != "unix" && d.Type != "tty" && d.Name != "handle "+h.Address {
 				t.Errorf("%s: %+v is read from %s", name, d, object)

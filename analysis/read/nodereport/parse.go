@@ -35,7 +35,7 @@ var limits = json.Limits{Value: 1 << 20, Depth: 200}
 // file: tcp, udp, pipe, tty and poll handles. A handle that has neither descriptor nor
 // address has no socket yet and is counted only. Watches of files are visited too: fs_event
 // (fs.watch) and fs_poll (fs.watchFile) with the file in Local; they hold no descriptor of
-// their own, those of one loop share one.
+// their own, those of one loop share one. So are child processes (process), whose Name is "pid 4711".
 //
 // FD is -1 if the report leaves it out, and Inode is always 0. Local and Remote are
 // numeric addresses, or paths for pipes. Name is the path of a pipe, else the handle's
@@ -285,6 +285,7 @@ type handle struct {
 	// file is what a fs_event or fs_poll handle looks at.
 	file               string
 	fd                 int64
+	pid                int
 	active, referenced bool
 	// open is true if data may be read or written.
 	open, readable bool
@@ -333,6 +334,8 @@ func (p *parser) entry(h *handle, key string) error {
 		return p.text(&h.file)
 	case "fd":
 		return p.number(&h.fd)
+	case "pid":
+		return p.small(&h.pid)
 	case "is_active":
 		return p.flag(&h.active)
 	case "is_referenced":
@@ -401,13 +404,18 @@ func (p *parser) count(h handle) {
 	}
 }
 
-// watches reports a handle that looks at a file.
-func (h handle) watches() bool { return h.kind == "fs_event" || h.kind == "fs_poll" }
+// watches reports a handle that looks at a file, or at a child process.
+func (h handle) watches() bool {
+	return h.kind == "fs_event" || h.kind == "fs_poll" || h.kind == "process" && h.pid > 0
+}
 
 // descriptor is that of the handle, or its watch, nil for timers and the like, and for sockets that
 // do not exist yet.
 func (h handle) descriptor() *analysis.Descriptor {
-	if h.watches() {
+	switch {
+	case h.pid > 0 && h.watches():
+		return &analysis.Descriptor{FD: -1, Type: h.kind, Name: "pid " + strconv.Itoa(h.pid)}
+	case h.watches():
 		return &analysis.Descriptor{FD: -1, Type: h.kind, Name: "handle " + h.address, Local: h.file}
 	}
 	switch h.kind {

@@ -18,7 +18,7 @@ func Each(u trend.Unit) string {
 		return ""
 	}
 	var words []string
-	for _, kind := range analysis.Kinds() {
+	for _, kind := range append(analysis.Kinds(), analysis.KindChild) {
 		ratio := 0.0
 		for _, f := range u.Families {
 			if f.Kind == kind {

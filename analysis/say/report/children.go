@@ -136,3 +136,37 @@ func (f *Family) afterStart(remedy string) string {
 	}
 	return remedy
 }
+
+// endChild is the remedy of child processes that do not end.
+const endChild = "Give each child process a timeout, end it then and wait for its exit; bound how many run at once."
+
+// isChildProcess reports a family, which may be nil, of child processes that have not ended.
+func (f *Family) isChildProcess() bool {
+	return f != nil && f.Kind.Worded(f.Attributes) == analysis.KindChild
+}
+
+// keepsPipes reports that answer a is about child processes and b about pipes or sockets that rise
+// with them: those of their input and output.
+func (s *Series) keepsPipes(a, b *answer) bool {
+	held := s.lead(b.finding)
+	return s.lead(a.finding).isChildProcess() && held != nil && held.isPipe() && bothClimb(a.subject.counts, b.subject.counts)
+}
+
+// pipesEach are the descriptors that come with each child process, "" where they do not rise alike.
+func (s *Series) pipesEach(children analysis.Counts) string {
+	n := 0
+	for i := range s.Families {
+		if f := &s.Families[i]; f.isPipe() {
+			n += sameSteps(children, f.Counts, stepsAlike)
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return wording.Plural(n, "descriptor", "descriptors")
+}
+
+// isPipe reports descriptors that may be pipes to a child process, for which Node.js takes sockets.
+func (f *Family) isPipe() bool {
+	return f.Kind == analysis.KindDescriptor && slices.Contains([]string{"pipe", "unix", "socket"}, f.Attributes["type"]) && f.Attributes["path"] == ""
+}

@@ -205,6 +205,9 @@ func lead(prints []string, byPrint map[string]*Family) []string {
 		if f.Title == "/" {
 			return len(analysis.Kinds()) // the root of a file system names nothing
 		}
+		if f.isChildProcess() {
+			return slices.Index(analysis.Kinds(), analysis.KindThread) // its pipes come with it
+		}
 		return slices.Index(analysis.Kinds(), f.Kind)
 	}
 	slices.SortStableFunc(out, func(a, b string) int { return rank(a) - rank(b) })
@@ -277,7 +280,8 @@ func (j *JudgedSeries) unit(f *Finding, id string, byPrint map[string]*Family) {
 func kindsOf(u *trend.Unit, byPrint map[string]*Family) string {
 	var words []string
 	for _, share := range u.Families {
-		if kind := wording.Kinds(byPrint[share.Fingerprint].Kind); !slices.Contains(words, kind) {
+		f := byPrint[share.Fingerprint]
+		if kind := wording.Kinds(f.Kind.Worded(f.Attributes)); !slices.Contains(words, kind) {
 			words = append(words, kind)
 		}
 	}

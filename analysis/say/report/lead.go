@@ -89,11 +89,11 @@ func (d *diagnosing) leadFirst(s *Series, own []answer) {
 			better = b.finding.markedOf() > a.finding.markedOf()
 		case b.finding.Behind != a.finding.Behind:
 		case b.finding.Verdict.Rank() != a.finding.Verdict.Rank():
-			better = s.keeps(b, a, 1) && b.finding.Verdict.Rose()
+			better = (s.keeps(b, a, 1) || s.keepsPipes(b, a)) && b.finding.Verdict.Rose()
 		case b.queue != nil || a.queue != nil:
 			better = b.queue != nil && a.queue == nil
 		default:
-			better = s.keeps(b, a, 1) || a.subject.remedy == "" && b.subject.remedy != "" && sameSteps(a.subject.counts, b.subject.counts, stepsAlike) == 1 ||
+			better = s.keeps(b, a, 1) || s.keepsPipes(b, a) || a.subject.remedy == "" && b.subject.remedy != "" && sameSteps(a.subject.counts, b.subject.counts, stepsAlike) == 1 ||
 				len(s.Snapshots) == 2 && a.subject.connection && b.subject.remedy != "" && sameSteps(b.subject.counts, a.subject.counts, 1) > 0
 		}
 		if better {
@@ -107,6 +107,9 @@ func (d *diagnosing) leadFirst(s *Series, own []answer) {
 		if n := sameSteps(lead.subject.counts, own[k].subject.counts, stepsAlike); s.keeps(lead, &own[k], stepsAlike) && d.tied(s, lead, &own[k]) && n >= 1 && lead.subject.each == "" {
 			lead.subject.each = wording.Plural(n, own[k].subject.one, own[k].subject.many) + own[k].subject.place
 		}
+	}
+	if lead.subject.each == "" && s.lead(lead.finding).isChildProcess() {
+		lead.subject.each = s.pipesEach(lead.subject.counts)
 	}
 }
 

@@ -37,7 +37,8 @@ func (j *JudgedSeries) Reasons(why []analysis.Evidence) []string { return j.word
 
 // Evidence is that of the verdict on a family.
 func (j *JudgedSeries) Evidence(f *analysis.Family) []Evidence {
-	return j.worded(j.Judged[f.Fingerprint].Evidence, string(f.Kind), wording.Kinds(f.Kind))
+	kind := f.Kind.Worded(f.Attributes)
+	return j.worded(j.Judged[f.Fingerprint].Evidence, string(kind), wording.Kinds(kind))
 }
 
 // saidHere is evidence that the report itself found.

@@ -71,7 +71,7 @@ func (s *Series) subjectOf(nouns noun.List, f *Finding) subject {
 	out := s.nameOf(nouns, lead, f)
 	out.counts = lead.Counts
 	out.lives(lead.Life)
-	out.follow(lead.Kind, lead.Evidence)
+	out.follow(lead.Kind.Worded(lead.Attributes), lead.Evidence)
 	return out
 }
 
@@ -97,6 +97,7 @@ const ownEnds = "one tracked by its addresses and ports"
 var identities = map[analysis.Kind]string{
 	analysis.KindGoroutine: "goroutine tracked by id", analysis.KindThread: "thread tracked by id",
 	analysis.KindDescriptor: "descriptor tracked by inode or number", analysis.KindWatch: "watch tracked by its descriptor or handle",
+	analysis.KindChild: "child process tracked by pid",
 }
 
 // identity is how objects are followed: by that of their first part, which goroutines and
@@ -359,7 +360,10 @@ func (s *Series) nameOf(nouns noun.List, f *Family, finding *Finding) subject {
 		out = subject{one: "descriptor", many: "descriptors", place: " “" + f.Title + "”", began: "opened", ended: "closed"}
 	case analysis.KindWatch:
 		out = subject{one: "inotify watch", many: "inotify watches", place: " " + cmp.Or(f.Name, f.Title), began: "added", ended: "removed"}
-		if f.Attributes["handle"] != "" { // of Node
+		switch {
+		case f.isChildProcess():
+			out = subject{one: "child process", many: "child processes", began: "started", ended: "ended", remedy: endChild}
+		case f.Attributes["handle"] != "": // of Node
 			out.one, out.many, out.place = "watch of a file", "watches of files", ""
 		}
 	}

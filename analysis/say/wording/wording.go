@@ -50,6 +50,8 @@ func Kinds(k analysis.Kind) string {
 		return "watches"
 	case analysis.KindHandle:
 		return "sockets or pipes"
+	case analysis.KindChild:
+		return "child processes"
 	}
 	return string(k) + "s"
 }
