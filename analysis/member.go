@@ -13,7 +13,8 @@ import (
 //	thread      ID = #N, whatever its name is; one of the virtual machine: ID = nid, Hash = name
 //	descriptor  ID = fd, Sub = inode (0 where the inode identifies nothing)
 //	socket      of a table of ss or netstat: ID = fd or -1, Sub = inode or 0, Hash = protocol and both ends
-//	watch       ID = fd, Sub = wd, Hash = device and file handle
+//	watch       ID = fd, Sub = wd, Hash = device and file handle; of an event loop: ID = -1, Sub = pid of
+//	            a child process or 0, Hash = what it watches
 type Identity struct {
 	ID   int64
 	Sub  int64

@@ -124,7 +124,7 @@ func (m *caseMaker) totalled(series *report.Series, x *laneAxis) (out []drawnTot
 	}
 	s := m.allCaptures(series)
 	for _, kind := range analysis.Kinds() {
-		add(s, kindTitle(kind), m.totals(s, kind), m.lower(s, kind))
+		add(s, m.totalTitle(s, kind), m.totals(s, kind), m.lower(s, kind))
 	}
 	for i := range series.Gauges {
 		g := &series.Gauges[i]
@@ -214,7 +214,7 @@ func (m *caseMaker) lifeLane(x *laneAxis, d *report.Diagnosis, l *report.Link) c
 			run := chart.Run{First: x.column(s, r.First), Last: x.column(s, r.Last), N: r.N}
 			for _, id := range r.Some {
 				if url := m.live(MemberURL(t.Kind, id, m.in.ID, seriesKeyOf(s))); url != "" {
-					run.Some = append(run.Some, chart.Birth{Name: string(t.Kind) + " " + identityText(t.Kind, id), URL: url})
+					run.Some = append(run.Some, chart.Birth{Name: string(t.Kind) + " " + report.NumberOf(t.Kind, id), URL: url})
 				}
 			}
 			out.Runs = append(out.Runs, run)

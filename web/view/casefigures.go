@@ -228,6 +228,14 @@ func (m *caseMaker) endsOf(s *report.Series) (a, b string) {
 // mostGauges is how many gauges of a process stand below what was counted of it.
 const mostGauges = 6
 
+// totalTitle names the total of a kind: watches that are all child processes are called so.
+func (m *caseMaker) totalTitle(s *report.Series, k analysis.Kind) string {
+	if last := m.snapshots[s.Snapshots[len(s.Snapshots)-1]]; last != nil && k == analysis.KindWatch {
+		k = last.Totals.Counted(k)
+	}
+	return kindTitle(k)
+}
+
 func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 	g := CaseGroup{Process: named(s), About: m.about(s)}
 	if b, chosen := m.in.Baselines[seriesKeyOf(s)]; chosen {
@@ -238,11 +246,7 @@ func (m *caseMaker) group(s *report.Series, a, b string) CaseGroup {
 		if first := values.FirstAt(); first < 0 {
 			continue
 		}
-		name := kindTitle(k)
-		if last := m.snapshots[s.Snapshots[len(s.Snapshots)-1]]; last != nil && k == analysis.KindWatch {
-			name = kindTitle(last.Totals.Counted(k))
-		}
-		row := CaseFigures{Name: name, Strong: len(g.Rows) == 0}
+		row := CaseFigures{Name: m.totalTitle(s, k), Strong: len(g.Rows) == 0}
 		row.Cells = m.shownCells(s, values, m.lower(s, k))
 		g.Rows = append(g.Rows, row)
 	}

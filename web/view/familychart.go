@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"leakdiff/analysis"
+	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 	"leakdiff/web/chart"
 )
@@ -36,7 +36,7 @@ func (m *familyMaker) charts(f *Family) {
 	life := &chart.LifelinesData{ID: "life", Title: "Members from birth to last sight", Labels: labels, At: m.in.Places, Values: m.in.Counts, RecoveredAt: m.in.Judgement.RecoveredAt}
 	births := make([]int, len(labels))
 	for _, l := range m.in.Lifelines {
-		life.Lives = append(life.Lives, chart.Life{Name: identityText(m.in.Family.Kind, l.Identity), First: l.First, Last: l.Last})
+		life.Lives = append(life.Lives, chart.Life{Name: report.NumberOf(m.in.Family.Kind, l.Identity), First: l.First, Last: l.Last})
 		if l.First >= 0 && l.First < len(births) {
 			births[l.First]++
 		}
@@ -114,20 +114,6 @@ func (m *familyMaker) membersNote(f *Family) string {
 func (m *familyMaker) firstSeen() int {
 	first := m.in.Counts.FirstAt()
 	return max(first, 0)
-}
-
-// identityText names a member: "14140" for a goroutine, "fd 25, wd 3" for a
-// watch.
-func identityText(k analysis.Kind, id analysis.Identity) string {
-	switch k {
-	case analysis.KindDescriptor:
-		return "fd " + itoa(id.ID)
-	case analysis.KindWatch:
-		return fmt.Sprintf("fd %d, wd %d", id.ID, id.Sub)
-	case analysis.KindThread:
-		return "#" + itoa(id.ID)
-	}
-	return itoa(id.ID)
 }
 
 func (m *familyMaker) group(f *Family) {

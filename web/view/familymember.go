@@ -7,6 +7,7 @@ import (
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/trend"
+	"leakdiff/analysis/say/report"
 	"leakdiff/analysis/say/wording"
 )
 
@@ -61,7 +62,7 @@ func (m *familyMaker) members(f *Family) {
 func (m *familyMaker) memberRow(fm FamilyMember, lives map[analysis.Identity]trend.Lifeline) MemberRow {
 	row := MemberRow{ID: "no id", First: "unknown", Seen: "unknown", Wait: wording.Wait(fm.Member.Wait), State: Visible(fm.Member.State), Detail: Visible(fm.Member.Detail), Labels: Visible(fm.Member.Labels.String())}
 	if fm.Member.Identity != (analysis.Identity{}) {
-		row.ID = identityText(m.in.Family.Kind, fm.Member.Identity)
+		row.ID = report.NumberOf(m.in.Family.Kind, fm.Member.Identity)
 		// A listing that repeats the identity says it once.
 		row.Detail = strings.TrimPrefix(row.Detail, row.ID+", ")
 	}

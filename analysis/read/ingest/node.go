@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/read/detect"
@@ -168,7 +169,8 @@ func (b *builder) handleWatches() {
 	for i := range watches {
 		w := &watches[i]
 		c.text = append(append(c.text[:0], cmp.Or(w.Local, "child process")...), ", "+w.Name...)
-		c.group(i).Members.Rows.Append(analysis.Identity{ID: -1, Hash: identityHash([]byte(w.Name))}, w.Place, c.detail())
+		pid, _ := strconv.ParseInt(strings.TrimPrefix(w.Name, "pid "), 10, 64) // 0 for what has none
+		c.group(i).Members.Rows.Append(analysis.Identity{ID: -1, Sub: pid, Hash: identityHash([]byte(w.Name))}, w.Place, c.detail())
 	}
 	c.seal()
 	n := len(watches)

@@ -392,3 +392,22 @@ func TestThreadsOfOneNameInADeadlockAreCounted(t *testing.T) {
 		}
 	}
 }
+
+func TestAMemberIsNamedByWhatIdentifiesIt(t *testing.T) {
+	for want, m := range map[string]struct {
+		kind analysis.Kind
+		id   analysis.Identity
+	}{
+		"42":         {analysis.KindGoroutine, analysis.Identity{ID: 42}},
+		"#31":        {analysis.KindThread, analysis.Identity{ID: 31}},
+		"fd 12":      {analysis.KindDescriptor, analysis.Identity{ID: 12, Sub: 7}},
+		"fd 5, wd 3": {analysis.KindWatch, analysis.Identity{ID: 5, Sub: 3}},
+		"fd 0, wd 1": {analysis.KindWatch, analysis.Identity{Sub: 1}},
+		"pid 77":     {analysis.KindWatch, analysis.Identity{ID: -1, Sub: 77, Hash: 9}},
+		"handle":     {analysis.KindWatch, analysis.Identity{ID: -1, Hash: 9}},
+	} {
+		if got := NumberOf(m.kind, m.id); got != want {
+			t.Errorf("%+v: %q, want %q", m, got, want)
+		}
+	}
+}

@@ -170,7 +170,7 @@ func (j *JudgedSeries) follow(w Wanted, s *Series) []Track {
 			}
 			k = len(out)
 			runs[epoch] = k
-			out = append(out, Track{Process: s.Process, Host: s.Host, Kind: g.Family.Kind, Number: numberOf(g.Family.Kind, m.Identity)})
+			out = append(out, Track{Process: s.Process, Host: s.Host, Kind: g.Family.Kind, Number: NumberOf(g.Family.Kind, m.Identity)})
 			for before := range j.Snapshots[:at] {
 				if j.Trend.Epochs[before] == epoch && captured(j.Snapshots[before], g.Family.Kind) {
 					out[k].Places = append(out[k].Places, j.absent(before))
@@ -336,13 +336,20 @@ func (j *JudgedSeries) place(at int, m *analysis.Member, g *analysis.Group) (Pla
 	return out, stack
 }
 
-// numberOf names a member: "42" for a goroutine, "fd 5, wd 3" for a watch.
-func numberOf(kind analysis.Kind, id analysis.Identity) string {
+// NumberOf names a member: "42" for a goroutine, "fd 5, wd 3" for a watch, "pid 7" for a child process,
+// "handle" for a watch of Node.js.
+func NumberOf(kind analysis.Kind, id analysis.Identity) string {
 	switch kind {
 	case analysis.KindDescriptor:
 		return fmt.Sprintf("fd %d", id.ID)
 	case analysis.KindWatch:
-		return fmt.Sprintf("fd %d, wd %d", id.ID, id.Sub)
+		switch {
+		case id.ID >= 0:
+			return fmt.Sprintf("fd %d, wd %d", id.ID, id.Sub)
+		case id.Sub > 0:
+			return fmt.Sprintf("pid %d", id.Sub)
+		}
+		return "handle"
 	case analysis.KindThread:
 		return fmt.Sprintf("#%d", id.ID)
 	}
