@@ -16,16 +16,16 @@ import (
 // a commit that names the capability which the lines are for. After a merge, paste the rows that
 // the test prints.
 var budgets = []budget{
-	{"analysis", 3561}, // with demand and expression
-	{"analysis/read", 55667},
+	{"analysis", 3584}, // with demand and expression
+	{"analysis/read", 55886},
 	{"analysis/judge", 21729},
-	{"analysis/say", 33904},
+	{"analysis/say", 34156},
 	{"web", 27684},
 	{"server", 16359},
 	{"store", 16635},
 	{"cmd/leakdiff", 11290},
 	{"rest", 352},   // migrations, samples
-	{"all", 187179}, // the sum of those above
+	{"all", 187673}, // the sum of those above
 	{"apart", 13516},
 	{"templ", 885},
 	{"generated", 4734},

@@ -11,11 +11,12 @@ import (
 // parseFrame reads a frame without "at ", as any form prints it. HotSpot puts the
 // module before the file, others put it before the class. It always goes before the
 // file, so that a frame is the same in all forms. The loader of applications is no
-// information and goes.
+// information and goes, as do the types of parameters and of the result, which old JVMs of SAP print.
 //
 //	java.lang.Object.wait(java.base@11.0.24/Native Method)  -> java.lang.Object.wait, java.base@11.0.24/Native Method
 //	java.base@17.0.15/java.lang.Thread.run(Thread.java:840) -> java.lang.Thread.run, java.base@17.0.15/Thread.java, 840
 //	app//Scenario$2.run(Scenario.java:9)                    -> Scenario$2.run, Scenario.java, 9
+//	com.sap.FCA.accept(I)Lcom/sap/Connection;(FCA.java:114) -> com.sap.FCA.accept, FCA.java, 114
 func parseFrame(s string) (analysis.Frame, bool) {
 	closing := strings.LastIndexByte(s, ')')
 	if closing < 0 {
@@ -25,7 +26,11 @@ func parseFrame(s string) (analysis.Frame, bool) {
 	if open <= 0 {
 		return analysis.Frame{}, false
 	}
-	module, function := cutModule(s[:open])
+	name := s[:open]
+	if types := strings.IndexByte(name, '('); types > 0 {
+		name = name[:types]
+	}
+	module, function := cutModule(name)
 	if strings.IndexByte(function, '.') <= 0 {
 		return analysis.Frame{}, false
 	}

@@ -122,18 +122,24 @@ func (h *header) named(s string, end int) bool {
 
 // number reads the header again if its name seems to end with the quote at end and
 // holds a number like a thread's: HotSpot prints the number directly after the name, so
-// that later quotes are those of an attribute.
+// that later quotes are those of an attribute. Old JVMs of SAP print no number, and their
+// attributes begin with cpu.
 //
 //	`"main" #1 user="x" prio=5 os_prio=0 tid=0x01 nid=0x02 runnable` -> main, 1
+//	`"HTTP Worker [1]" cpu=4.00 [reset 4.00] ms user="x" prio=1 tid=0x01 nid=0x02 runnable` -> HTTP Worker [1]
 func (h *header) number(s string, end int) {
 	if h.thread.ID >= 0 || h.form != FormHotSpot {
 		return
 	}
 	first := strings.Index(s[:end], `" #`)
+	unnumbered := first <= 0
+	if unnumbered {
+		first = strings.Index(s[:end], `" cpu=`)
+	}
 	if first <= 0 {
 		return
 	}
-	if as := *h; !h.named(s, first) || h.thread.ID < 0 {
+	if as := *h; !h.named(s, first) || h.thread.ID < 0 && !unnumbered {
 		*h = as
 	}
 }

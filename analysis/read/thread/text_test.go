@@ -159,6 +159,7 @@ func TestAFrameIsTheSameInEveryForm(t *testing.T) {
 		{`"x" #7 prio=5 os_prio=0 tid=0x01 nid=0x02 runnable [0x03]`, "\tat java.lang.Thread.run(java.base@17.0.15/Thread.java:840)", analysis.Frame{Func: "java.lang.Thread.run", File: "java.base@17.0.15/Thread.java", Line: 840}},
 		{`"x" Id=1 RUNNABLE`, "\tat java.base@17.0.15/java.lang.Thread.run(Thread.java:840)", analysis.Frame{Func: "java.lang.Thread.run", File: "java.base@17.0.15/Thread.java", Line: 840}},
 		{`"x" Id=1 RUNNABLE`, "\tat app//a.B$2.run(B.java:9)", analysis.Frame{Func: "a.B$2.run", File: "B.java", Line: 9}},
+		{`"x" Id=1 RUNNABLE`, "\tat a.FCA.nativeAccept(I)La/b/Connection;(Native Method)", analysis.Frame{Func: "a.FCA.nativeAccept", File: "Native Method"}},
 		{`"x" Id=1 RUNNABLE`, "\tat deployment.my.war//a.B.run(Unknown Source)", analysis.Frame{Func: "a.B.run", File: "deployment.my.war//Unknown Source"}},
 		{`#7 "x"`, "      java.base/java.lang.Object.wait0(Native Method)", analysis.Frame{Func: "java.lang.Object.wait0", File: "java.base/Native Method"}},
 		{`"x" #7 prio=5 os_prio=0 tid=0x01 nid=0x02 runnable [0x03]`, "\tat a.B$$Lambda$33/0x00007f335c00ebf8.run(Unknown Source)", analysis.Frame{Func: "a.B$$Lambda$33/0x00007f335c00ebf8.run", File: "Unknown Source"}},
@@ -490,6 +491,19 @@ func TestAFrameThatWasWrappedIsMended(t *testing.T) {
 			if err != nil || n != times || len(problems) > 0 != (tc.problems > 0) {
 				t.Errorf("%s: %d threads, %v, %+v", tc.name, n, err, problems)
 			}
+		}
+	}
+}
+
+func TestANameEndsBeforeTheAttributesOfAJVMOfSAP(t *testing.T) {
+	for line, want := range map[string]string{
+		`"HTTP Worker [11]" cpu=411750.00 [reset 411750.00] ms allocated=63 B (59.12 GB) [reset 63 B (59.12 GB)] user="ADMINUSER5" prio=1 tid=0x0000002ca872b0c0 nid=0x4f76 runnable [0x000000004403b000..0x000000004403ed80]`: "HTTP Worker [11]",
+		`"HTTP Worker [11]" cpu=439130.00 [reset 439130.00] ms allocated=67 B (62.92 GB) [reset 67 B (62.92 GB)] prio=1 tid=0x0000002ca872b0c0 nid=0x4f76 runnable [0x000000004403e000..0x000000004403ed80]`:                   "HTTP Worker [11]",
+		`"a "b" c" prio=1 tid=0x0000002ca872b0c0 nid=0x4f76 runnable`: `a "b" c`,
+	} {
+		all := parse(t, "x", line+"\n   java.lang.Thread.State: RUNNABLE\n\tat a.B.run(B.java:9)\n").all()
+		if len(all) != 1 || all[0].Name != want {
+			t.Errorf("%+v, want %q, of %s", all, want, line)
 		}
 	}
 }

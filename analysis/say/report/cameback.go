@@ -40,17 +40,14 @@ func (c course) within(n int) bool {
 	return n <= mostBack || float64(n) <= mostBackShare*float64(c.totals[c.first].N)
 }
 
-// backAt is the capture since which there were no more than at the last one.
+// backAt is the first capture after the highest one with no more than the last one has.
 func (c course) backAt() int {
-	at := c.last
-	for i := c.last; i > c.top; i-- {
-		if n := c.totals[i]; n.Known() && n.N > c.totals[c.last].N {
-			break
-		} else if n.Known() {
-			at = i
+	for i := c.top + 1; i < c.last; i++ {
+		if n := c.totals[i]; n.Known() && n.N <= c.totals[c.last].N {
+			return i
 		}
 	}
-	return at
+	return c.last
 }
 
 // cameBack words a total that rose and fell again, with the group that is most of it and without, nil for

@@ -129,7 +129,9 @@ func (j *JudgedSeries) nameHolders(s *analysis.Snapshot, g *wait.Graph) map[*wai
 					h.For = wait.ForIO
 				}
 			}
-			if g.Kind == analysis.KindThread && h.For == wait.Running && len(of.Loose) > 0 && strings.HasPrefix(of.Loose[0], "socket ") {
+			if g.Kind == analysis.KindThread && accepts(frames) {
+				h.For, x.io = wait.ForIO, acceptIO
+			} else if g.Kind == analysis.KindThread && h.For == wait.Running && len(of.Loose) > 0 && strings.HasPrefix(of.Loose[0], "socket ") {
 				h.For, x.io, x.untimed = wait.ForIO, of.Loose[0], untimed(frames)
 			}
 			// Of a deadlock it matters that a library takes the locks.
@@ -140,6 +142,20 @@ func (j *JudgedSeries) nameHolders(s *analysis.Snapshot, g *wait.Graph) map[*wai
 		}
 	}
 	return out
+}
+
+// acceptIO is what a thread waits for that accepts connections. Workers that take turns at it under a
+// lock are idle.
+const acceptIO = "connection to accept"
+
+// accepts reports a stack of a JVM whose innermost calls accept a connection: "ServerSocket.accept",
+// "FCAServer.nativeAccept".
+func accepts(frames []StackFrame) bool {
+	return slices.ContainsFunc(frames[:min(len(frames), 2)], func(f StackFrame) bool {
+		name, _, _ := strings.Cut(f.Function, "(") // a JVM of SAP prints the signature
+		method := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
+		return strings.HasSuffix(method, "accept") || strings.HasSuffix(method, "accept0")
+	})
 }
 
 // isOwn reports a frame of the program's own code, of a JVM one outside the JDK.
@@ -160,10 +176,13 @@ func untimed(frames []StackFrame) bool {
 }
 
 // holderStack is the stack and the family of the member with the id of a holder. Dumps without ids of threads
-// show it by its name, or by its first frame if no other stack has that.
+// show it by its name if no other thread there has that, or by its first frame if no other stack has it.
 func holderStack(s *analysis.Snapshot, kind analysis.Kind, h *wait.Holding) (*analysis.Stack, *analysis.Family) {
-	var found []*analysis.Stack
-	var of *analysis.Family
+	type shown struct {
+		stack *analysis.Stack
+		of    *analysis.Family
+	}
+	var found, named []shown
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if g.Family.Kind != kind {
@@ -174,22 +193,25 @@ func holderStack(s *analysis.Snapshot, kind analysis.Kind, h *wait.Holding) (*an
 			if stack == nil || !slices.ContainsFunc(stack.Frames, func(f analysis.Frame) bool { return f.Func == h.At }) {
 				continue
 			}
-			of = g.Family
-			if g.Count == 1 && h.Name != "" && of.Attributes["name"] == h.Name {
-				return stack, of
-			}
-			if found = append(found, stack); h.ID <= 0 || !g.Members.Identified() {
-				continue
+			x := shown{stack, g.Family}
+			found = append(found, x)
+			if g.Count == 1 && h.Name != "" && g.Family.Attributes["name"] == h.Name {
+				return stack, g.Family
 			}
 			for m := range g.Members.InVariants(func(variant int) bool { return variant == k }) {
-				if m.Identity.ID == h.ID {
-					return stack, of
+				switch {
+				case h.ID > 0 && g.Members.Identified() && m.Identity.ID == h.ID:
+					return stack, g.Family
+				case h.Name != "" && m.Detail == h.Name:
+					named = append(named, x)
 				}
 			}
 		}
 	}
-	if len(found) == 1 {
-		return found[0], of
+	for _, all := range [][]shown{named, found} {
+		if len(all) == 1 {
+			return all[0].stack, all[0].of
+		}
 	}
 	return nil, nil
 }

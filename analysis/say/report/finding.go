@@ -512,6 +512,24 @@ func (j *JudgedSeries) labels() string {
 	return first.Label + " to " + last.Label
 }
 
+// startedEach is what to do about threads with names of one form: those of an executor, or threads that
+// the program starts itself.
+func (f *Family) startedEach() string {
+	pool := f.Attributes["pool"]
+	executor := slices.ContainsFunc(f.Frames, func(function string) bool {
+		return strings.HasPrefix(function, "java.util.concurrent.ThreadPoolExecutor") || strings.HasPrefix(function, "java.util.concurrent.ForkJoinWorkerThread")
+	})
+	switch {
+	case pool == "":
+		return ""
+	case executor:
+		return "Find who makes a pool “" + pool + "” per call; share one, or shut each down."
+	case pool == "Thread": // the name that the JVM gives
+		return "Find who makes a new Thread per call: end what each runs when its work is done, or hand the work to one shared pool."
+	}
+	return "Find who starts a thread “" + pool + "”, or a pool of them, per call: end what each runs when its work is done, or share one pool."
+}
+
 // next is what to do about a family, "" where nothing is known that is about it alone.
 func (j *JudgedSeries) next(f *Family) string {
 	if f.Verdict.Rose() && !rising(f.Verdict) {
@@ -529,9 +547,7 @@ func (j *JudgedSeries) next(f *Family) string {
 			return "Something released them shortly before " + j.label(*f.RecoveredAt) + ": check what restarted or was deleted."
 		}
 	case analysis.KindThread:
-		if f.Attributes["pool"] != "" {
-			return "Find who makes a pool “" + f.Attributes["pool"] + "” per call; share one, or shut each down."
-		}
+		return f.startedEach()
 	case analysis.KindDescriptor:
 		if f.OpenedAt != nil {
 			return f.closeOpened()

@@ -99,12 +99,13 @@ func (d *diagnosing) waitForLock(s *Series, x *Lock) string {
 	return text + "; " + holder + " is in " + ShortFunction(s.Locks.Kind, x.Holders[0].At)
 }
 
-// longest is the lock that most wait for, if a holder can be named, nil without such a lock.
+// longest is the lock that most wait for, if a holder can be named and does not just accept connections,
+// nil without such a lock.
 func (l *Locks) longest() *Lock {
 	if l == nil || len(l.List) == 0 {
 		return nil
 	}
-	if x := &l.List[0]; x.Waiters >= leastQueue && len(x.Holders) > 0 && x.Holders[0].Certainty != wait.Possible {
+	if x := &l.List[0]; x.Waiters >= leastQueue && len(x.Holders) > 0 && x.Holders[0].Certainty != wait.Possible && x.Holders[0].IO != acceptIO {
 		return x
 	}
 	return nil
@@ -163,7 +164,7 @@ func (s *Series) deadlocks() []string {
 		text = "Possible deadlock"
 	}
 	who := wording.Members(s.Locks.Kind, len(first.Locks))
-	if names := s.Locks.names(first); len(names) == len(first.Locks) && len(names) <= mostNamed {
+	if names := s.Locks.names(first); len(names) == len(first.Locks) && len(names) <= mostNamed && len(strings.Join(names, "")) <= mostNames {
 		who = wording.Kinds(s.Locks.Kind) + " " + wording.List(names, mostNamed)
 		if distinct := slices.Compact(slices.Clone(names)); len(distinct) == 1 && len(names) > 1 {
 			who = wording.Members(s.Locks.Kind, len(names)) + " named " + distinct[0]
@@ -178,6 +179,9 @@ func (s *Series) deadlocks() []string {
 
 // mostNamed is how many threads of a deadlock are named in a sentence.
 const mostNamed = 3
+
+// mostNames bounds the names of a deadlock in a sentence: longer ones would push out what it says.
+const mostNames = 100
 
 // names name those who hold the locks of a deadlock.
 func (l *Locks) names(cycle *LockCycle) (names []string) {
@@ -397,7 +401,7 @@ func (d *diagnosing) lookAtHolder(l answer) string {
 }
 
 func (d *diagnosing) lookAt(s *Series, h *LockHolder) string {
-	if s.Project == "" && h.WaitsFor == wait.ForIO && h.Place != "" {
+	if s.Project == "" && h.WaitsFor == wait.ForIO && h.Place != "" && h.IO != acceptIO {
 		return h.withoutLock(s.Locks.Kind)
 	}
 	text := fmt.Sprintf("Look at %s in %s: it holds the lock", h.Who(s.Locks.Kind), ShortFunction(s.Locks.Kind, h.At))

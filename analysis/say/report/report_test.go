@@ -224,10 +224,10 @@ func TestEqualProblemsAreSaidOnce(t *testing.T) {
 	}
 }
 
-func TestAProblemThatFillsALineSaysWhatBeforeWhere(t *testing.T) {
+func TestAProblemInAFileWithALongNameSaysWhatIsWrong(t *testing.T) {
 	for path, want := range map[string]string{
 		"a.txt":                           "warning a.txt: the dump is cut",
-		strings.Repeat("deep/", 20) + "a": "warning the dump is cut, in deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/d…",
+		strings.Repeat("deep/", 20) + "a": "warning …p/deep/deep/deep/deep/a: the dump is cut",
 	} {
 		r := &Report{Series: make([]Series, 1), Problems: []analysis.Problem{{Path: path, Offset: -1, Severity: analysis.Warning, What: "the dump is cut"}}}
 		if got := newScreen(r, Terminal{}).problems(); len(got) != 1 || got[0] != want {

@@ -461,36 +461,6 @@ func (s *screen) known() []string {
 	return out
 }
 
-// problems are what cost evidence. Without any evidence they are told in full.
-func (s *screen) problems() []string {
-	if len(s.r.Series) == 0 {
-		return nil
-	}
-	var out []string
-	groups, rest := groupProblems(s.r.Problems), 0
-	for _, g := range groups {
-		switch {
-		case g.first.Severity == analysis.Note:
-		case len(out) == mostScreenProblems:
-			rest++
-		default:
-			const room = columns - labelWidth
-			text := place(g.first) + ": " + g.first.What
-			if utf8.RuneCountInString(text) > room { // what is wrong is the last that a line may lose
-				text = g.first.What + ", in " + place(g.first)
-			}
-			out = append(out, s.labelled(string(g.first.Severity), cut(wording.Printable(text), room), 1)...)
-		}
-	}
-	if rest > 0 {
-		out = append(out, s.label("")+wording.Plural(rest, "more problem", "more problems"))
-	}
-	return out
-}
-
-// mostScreenProblems is how many problems the screen tells.
-const mostScreenProblems = 2
-
 // further lists findings in one line each that neither the answer nor the chain tells.
 func (s *screen) further(most int) []string {
 	type line struct{ mark, text string }

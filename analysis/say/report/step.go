@@ -394,6 +394,9 @@ func (d *diagnosing) lookInto(s *Series, state State) (out []Action) {
 	if x := s.standing(); x != nil && state == NoLeakSeen {
 		return []Action{{Text: s.release(x)}}
 	}
+	if last := d.snapshot(s, len(s.Snapshots)-1); state == NoLeakSeen && last.Totals.Handles != nil && s.Memory == nil && !s.heapGrew() {
+		return []Action{{Text: "A report of Node.js shows no timers, listeners or promises: where memory or CPU rises all the same, compare two heap snapshots (node --heapsnapshot-signal=SIGUSR2)."}}
+	}
 	if state != OneDump {
 		return nil
 	}
