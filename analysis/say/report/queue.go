@@ -181,7 +181,7 @@ func (s *Series) deadlocks() []string {
 const mostNamed = 3
 
 // mostNames bounds the names of a deadlock in a sentence: longer ones would push out what it says.
-const mostNames = 100
+const mostNames = 120
 
 // names name those who hold the locks of a deadlock.
 func (l *Locks) names(cycle *LockCycle) (names []string) {
