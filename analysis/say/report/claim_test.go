@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"leakdiff/analysis"
@@ -380,6 +381,8 @@ func TestThreadsOfOneNameInADeadlockAreCounted(t *testing.T) {
 	}{
 		{[]string{"worker", "worker"}, "Deadlock: 2 threads named “worker” wait for each other"},
 		{[]string{"worker", "writer"}, "Deadlock: threads “worker” and “writer” wait for each other"},
+		{[]string{strings.Repeat("a", 60), strings.Repeat("b", 61)}, "Deadlock: threads “" + strings.Repeat("a", 60) + "” and “" + strings.Repeat("b", 61) + "” wait for each other"},
+		{[]string{strings.Repeat("a", 61), strings.Repeat("b", 61)}, "Deadlock: 2 threads wait for each other"},
 	} {
 		locks := &Locks{Kind: analysis.KindThread, Cycles: []LockCycle{{Certainty: Proven}}}
 		for i, name := range test.names {

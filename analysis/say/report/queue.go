@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"leakdiff/analysis"
 	"leakdiff/analysis/judge/wait"
@@ -164,7 +165,7 @@ func (s *Series) deadlocks() []string {
 		text = "Possible deadlock"
 	}
 	who := wording.Members(s.Locks.Kind, len(first.Locks))
-	if names := s.Locks.names(first); len(names) == len(first.Locks) && len(names) <= mostNamed && len(strings.Join(names, "")) <= mostNames {
+	if names := s.Locks.names(first); len(names) == len(first.Locks) && len(names) <= mostNamed && utf8.RuneCountInString(strings.Join(names, "")) <= mostNames {
 		who = wording.Kinds(s.Locks.Kind) + " " + wording.List(names, mostNamed)
 		if distinct := slices.Compact(slices.Clone(names)); len(distinct) == 1 && len(names) > 1 {
 			who = wording.Members(s.Locks.Kind, len(names)) + " named " + distinct[0]
@@ -181,7 +182,7 @@ func (s *Series) deadlocks() []string {
 const mostNamed = 3
 
 // mostNames bounds the names of a deadlock in a sentence: longer ones would push out what it says.
-const mostNames = 120
+const mostNames = 125
 
 // names name those who hold the locks of a deadlock.
 func (l *Locks) names(cycle *LockCycle) (names []string) {
