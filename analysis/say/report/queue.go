@@ -178,11 +178,8 @@ func (s *Series) deadlocks() []string {
 	return []string{text}
 }
 
-// mostNamed is how many threads of a deadlock are named in a sentence.
-const mostNamed = 3
-
-// mostNames bounds the names of a deadlock in a sentence: longer ones would push out what it says.
-const mostNames = 125
+// mostNamed is how many threads of a deadlock are named in a sentence, mostNames how long their names may be.
+const mostNamed, mostNames = 3, 125
 
 // names name those who hold the locks of a deadlock.
 func (l *Locks) names(cycle *LockCycle) (names []string) {
