@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,23 +18,14 @@ type Process struct {
 	// where it has no row of it.
 	PID  int
 	Args []string
-	// Sole reports the one parent of all rows of a listing that has no row of it, and ended children
-	// of it: who listed them meant this process.
+	// Sole reports the one parent of all rows of a listing that has no row of it: who listed its
+	// children meant this process.
 	Sole bool
 	// Figures are process_resident_memory_bytes, os_threads and EndedChildren.
 	Figures map[string]float64
-	// Children are those that have not ended, where the listing tells the parents.
-	Children []Child
 	// Point numbers the listings of the text, Begins is the offset of its first line.
 	Point  int
 	Begins int64
-}
-
-// Child is a process by its row in the listing of its parent.
-type Child struct {
-	PID     int
-	Command string
-	Place   analysis.Place
 }
 
 // EndedChildren is how many children have ended that their parent has not waited for.
@@ -47,11 +37,9 @@ const (
 )
 
 // mostProcesses is how many processes of a text are kept, those with the most memory: what leaks
-// memory comes to be among them. mostParents is how many are kept for their children, those with the
-// most. mostProcessRows bounds what is looked at.
+// memory comes to be among them. mostProcessRows bounds what is looked at.
 const (
 	mostProcesses   = 30
-	mostParents     = 200
 	mostProcessRows = 100_000
 )
 
@@ -100,7 +88,6 @@ type processRow struct {
 	memory, threads float64
 	ended, kernel   bool
 	args            []string
-	place           analysis.Place
 }
 
 // read reads a row. A time of start has five words under STARTED and under a head that top does not
@@ -180,7 +167,7 @@ func kibibytes(text string) (float64, bool) {
 func ParseProcesses(r io.Reader, name string) (out []*Process, rows int, problems []analysis.Problem, err error) {
 	found := &line.Problems{Path: name}
 	in := line.NewReader(r)
-	l := processListings{parents: map[int]bool{}, most: map[int]int{}}
+	l := processListings{parents: map[int]bool{}}
 	for text := range in.All() {
 		switch trimmed := strings.TrimSpace(text.Text); {
 		case IsProcesses(trimmed):
@@ -198,7 +185,6 @@ func ParseProcesses(r io.Reader, name string) (out []*Process, rows int, problem
 				continue
 			}
 			if rows++; rows <= mostProcessRows {
-				row.place = text.Place()
 				l.add(row)
 			}
 		}
@@ -229,10 +215,6 @@ type processListings struct {
 	now     map[int]*Process
 	ended   []processRow
 	parents map[int]bool
-	// live are the children that have not ended in the listing that is read, by their parent. most is
-	// how many each parent has in any listing.
-	live map[int][]Child
-	most map[int]int
 	// of are the parents of the rows of the listing that is read.
 	of      map[int]bool
 	refused int
@@ -243,7 +225,7 @@ func (l *processListings) next(head processHead, offset int64) {
 		l.finish()
 		l.point++
 	}
-	l.head, l.begins, l.now, l.ended, l.of, l.live = head, offset, map[int]*Process{}, nil, map[int]bool{}, map[int][]Child{}
+	l.head, l.begins, l.now, l.ended, l.of = head, offset, map[int]*Process{}, nil, map[int]bool{}
 }
 
 func (l *processListings) add(row processRow) {
@@ -264,40 +246,24 @@ func (l *processListings) add(row processRow) {
 	}
 	l.now[row.pid] = p
 	l.all = append(l.all, p)
-	if row.parent > 0 {
-		l.live[row.parent] = append(l.live[row.parent], Child{row.pid, strings.Join(row.args, " "), row.place})
-	}
 }
 
-// finish gives the children of a listing to their parents, and ended ones to nobody where the
-// listing does not tell them.
+// finish gives the ended children of a listing to their parents, and to nobody where the listing
+// does not tell them. A parent may have no row of its own (ps --ppid PID).
 func (l *processListings) finish() {
 	for _, row := range l.ended {
-		p := l.parent(row.parent)
-		p.Sole = p.Args == nil && p.PID > 0 && len(l.of) == 1
+		p := l.now[row.parent]
+		if p == nil {
+			p = &Process{PID: row.parent, Sole: row.parent > 0 && len(l.of) == 1, Figures: map[string]float64{}, Point: l.point, Begins: l.begins}
+			l.now[row.parent] = p
+			l.all = append(l.all, p)
+		}
 		p.Figures[EndedChildren]++
 		l.parents[p.PID] = true
 	}
-	for _, pid := range slices.Sorted(maps.Keys(l.live)) {
-		p := l.parent(pid)
-		p.Children = l.live[pid]
-		l.most[pid] = max(l.most[pid], len(p.Children))
-	}
-}
-
-// parent may have no row of its own (ps --ppid PID).
-func (l *processListings) parent(pid int) *Process {
-	p := l.now[pid]
-	if p == nil {
-		p = &Process{PID: pid, Figures: map[string]float64{}, Point: l.point, Begins: l.begins}
-		l.now[pid] = p
-		l.all = append(l.all, p)
-	}
-	return p
 }
 
 // kept chooses processes by what they have in any listing, so that each that is kept is kept in all.
-// Of those that are chosen by their children alone it keeps nothing else.
 func (l *processListings) kept() []*Process {
 	l.finish()
 	largest := map[int]float64{}
@@ -318,16 +284,5 @@ func (l *processListings) kept() []*Process {
 			p.Figures[EndedChildren] += 0 // which none are in the other listings
 		}
 	}
-	slices.SortStableFunc(pids, func(a, b int) int { return cmp.Compare(l.most[b], l.most[a]) })
-	parents := map[int]bool{}
-	for _, pid := range pids[:min(len(pids), mostParents)] {
-		parents[pid] = l.most[pid] > 0
-	}
-	return slices.DeleteFunc(l.all, func(p *Process) bool {
-		if !chosen[p.PID] {
-			clear(p.Figures)
-			p.Args = nil
-		}
-		return !chosen[p.PID] && !parents[p.PID]
-	})
+	return slices.DeleteFunc(l.all, func(p *Process) bool { return !chosen[p.PID] })
 }

@@ -20,22 +20,21 @@ func TestProcessesAreReadInAnyOrderOfColumns(t *testing.T) {
 		{"ps -ef, whose parents are told", "UID          PID    PPID  C STIME TTY          TIME CMD\nroot           1       0  0 10:00 ?        00:00:01 /sbin/init\nroot         700       1  0 10:00 ?        00:00:00 [gs] <defunct>\n",
 			[]string{"1 /sbin/init: ended_children 1", "2 rows"}},
 		{"ps --ppid, with the children of a process alone", "  PID  PPID STAT     ELAPSED COMMAND\n 4042  3944 Z          00:02 [sh] <defunct>\n 4047  3944 Z          00:02 [sh] <defunct>\n 4051  3944 S          00:01 sh -c convert\n",
-			[]string{"3944 : ended_children 2, children 1 from \"sh -c convert\" of line 4, sole", "3 rows"}},
-		{"the row of a process alone, which is not listed as a child", "  PID  PPID CMD\n  700   699 /usr/bin/web\n", []string{"699 : children 1 from \"/usr/bin/web\" of line 2", "1 rows"}},
+			[]string{"3944 : ended_children 2, sole", "3 rows"}},
 		{"ps -ef --forest, whose tree is no part of a command", "UID        PID  PPID  C STIME TTY          TIME CMD\nroot         2     0  0 Nov27 ?        00:00:00 [kthreadd]\nroot         3     2  0 Nov27 ?        00:00:00  \\_ [pool_workqueue_release]\nroot     17962 17960  1 21:59 ?        00:00:00                      |   \\_ node pdf-gateway.js\nroot     18136 17962  0 21:59 ?        00:00:00                      |       \\_ sleep 600\nroot     18185 17962  0 21:59 ?        00:00:00                      |       \\_ sleep 600\n",
-			[]string{"17960 : children 1 from \"node pdf-gateway.js\" of line 4", "17962 : children 2 from \"sleep 600\" of line 5", "5 rows"}},
+			[]string{"5 rows"}},
 		{"ps auxf, whose tree is no part of a command", "USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\nroot         2  0.0  0.0      0     0 ?        S    Nov27   0:00 [kthreadd]\nroot         3  0.0  0.0      0     0 ?        S    Nov27   0:00  \\_ [pool_workqueue_release]\nroot       640  0.0  0.1  13360  9216 ?        Ss   Nov27   0:00 sshd: /usr/sbin/sshd -D\nroot      2108  0.0  0.1  14832 10240 ?        Ss   09:10   0:00  \\_ sshd: app\nroot      2140  0.1  0.3  99232 30720 ?        S    09:11   0:01  |   \\_ node a.js\n",
 			[]string{"2108 sshd:: process_resident_memory_bytes 10485760", "2140 node: process_resident_memory_bytes 31457280", "640 sshd:: process_resident_memory_bytes 9437184", "5 rows"}},
 		{"ended children of several processes that have no row", "  PID  PPID STAT COMMAND\n 4042  3944 Z    [sh] <defunct>\n 4047  3900 Z    [sh] <defunct>\n", []string{"3900 : ended_children 1", "3944 : ended_children 1", "2 rows"}},
 		{"ps -eo with the time of start in five words", "    PID    PPID STAT   RSS                  STARTED CMD\n     10       1 S      100 Fri Nov 27 22:10:00 2026 /bin/a -x\n",
-			[]string{"1 : children 1 from \"/bin/a -x\" of line 2", "10 /bin/a: process_resident_memory_bytes 102400", "1 rows"}},
+			[]string{"10 /bin/a: process_resident_memory_bytes 102400", "1 rows"}},
 		{"ps of threads of each process", "  PID STAT NLWP   RSS CMD\n   10 S      14  2048 java -jar a.jar\n", []string{"10 java: os_threads 14, process_resident_memory_bytes 2097152", "1 rows"}},
 		{"top -b, with memory that it shortens", "top - 10:00:00 up 1 day,  1 user,  load average: 0.00, 0.01, 0.05\nTasks:   2 total,   1 running\n\n    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n   4711 app       20   0   12.1g   1.5g  10212 S   3.0   9.1   1:02.03 java\n      2 root      20   0       0      0      0 S   0.0   0.0   0:00.00 [kthreadd]\n",
 			[]string{"4711 java: process_resident_memory_bytes 1610612736", "2 rows"}},
 		{"two listings, of which the first has no ended child", "  PID  PPID STAT  RSS CMD\n   10     1 S    1024 web\n  PID  PPID STAT  RSS CMD\n   10     1 S    2048 web\n   11    10 Z       0 [sh] <defunct>\n",
-			[]string{"1 : children 1 from \"web\" of line 2", "1 : children 1 from \"web\" of line 4", "10 web: ended_children 0, process_resident_memory_bytes 1048576", "10 web: ended_children 1, process_resident_memory_bytes 2097152", "3 rows"}},
+			[]string{"10 web: ended_children 0, process_resident_memory_bytes 1048576", "10 web: ended_children 1, process_resident_memory_bytes 2097152", "3 rows"}},
 		{"ps m, with a row for each thread below that of its process", "  PID TTY      STAT  RSS COMMAND\n   10 ?        -    1024 web\n    - -        S       - -\n", []string{"10 web: process_resident_memory_bytes 1048576", "1 rows"}},
-		{"a row that is cut", "  PID  PPID STAT  RSS CMD\n   10     1 S    1024 web\n   11     1\n", []string{"1 : children 1 from \"web\" of line 2", "10 web: process_resident_memory_bytes 1048576", "1 rows", "a line is no row of the table"}},
+		{"a row that is cut", "  PID  PPID STAT  RSS CMD\n   10     1 S    1024 web\n   11     1\n", []string{"10 web: process_resident_memory_bytes 1048576", "1 rows", "a line is no row of the table"}},
 		{"a row without a pid", "  PID  PPID STAT  RSS CMD\n  abc     1 S    1024 web\n", []string{"0 rows", "a line is no row of the table"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -48,9 +47,6 @@ func TestProcessesAreReadInAnyOrderOfColumns(t *testing.T) {
 				var figures []string
 				for _, name := range slices.Sorted(maps.Keys(p.Figures)) {
 					figures = append(figures, fmt.Sprintf("%s %.0f", name, p.Figures[name]))
-				}
-				if n := len(p.Children); n > 0 {
-					figures = append(figures, fmt.Sprintf("children %d from %q of line %d", n, p.Children[0].Command, p.Children[0].Place.Line))
 				}
 				if p.Sole {
 					figures = append(figures, "sole")

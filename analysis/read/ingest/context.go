@@ -66,8 +66,8 @@ func (r *reader) sayLeftOut(all []*group) {
 		if len(all) > 0 && p.form == detect.ProcessTable && !p.sole && !used[p.artifact] && !said[p.artifact] {
 			said[p.artifact] = true
 			r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Note,
-				What: "this listing of processes is compared with nothing", Why: "no other file names one of these processes by its pid, or none is of its time",
-				Hint: "name the files of one capture by the same number or time, and have one of them tell the pid (lsof -p PID, /proc/PID)"})
+				What: "nothing of this listing of processes is used", Why: "it has no memory, threads or ended children, or no other file names one of its processes by the pid",
+				Hint: "take ps -eo pid,ppid,stat,nlwp,rss,args, and have a file of the same capture tell the pid (lsof -p PID, /proc/PID)"})
 		}
 		if len(all) > 0 && p.ofTable() && !used[p.artifact] {
 			r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
@@ -76,7 +76,7 @@ func (r *reader) sayLeftOut(all []*group) {
 		}
 		if len(all) > 0 && p.sole && !used[p.artifact] {
 			r.problem(analysis.Problem{Path: p.path, Offset: -1, Severity: analysis.Warning,
-				What: fmt.Sprintf("the children of process %d are compared with nothing", p.pid), Why: "no other file names this process, and more than one could be it",
+				What: fmt.Sprintf("the ended children of process %d are compared with nothing", p.pid), Why: "no other file names this process, and more than one could be it",
 				Hint: "add a listing of its descriptors (lsof -p PID), and give the files of one capture the same number"})
 		}
 	}
@@ -217,24 +217,13 @@ func spreadContext(out []*group, byDir map[string][]*part) {
 				continue
 			}
 			root := aboveProc(dir)
-			var fitting []*group
 			for _, g := range out {
 				if !below(g.dir, root) || slices.Contains(g.context, c) {
 					continue
 				}
 				if c.pid != 0 && c.pid == g.pid() || c.pid == 0 && c.ofHost() {
-					fitting = append(fitting, g)
+					g.context = append(g.context, c)
 				}
-			}
-			if c.children != nil && len(fitting) > 1 { // they are those of one moment
-				if len(c.figures) == 0 {
-					continue
-				}
-				described := *c
-				described.children, c = nil, &described
-			}
-			for _, g := range fitting {
-				g.context = append(g.context, c)
 			}
 		}
 	}

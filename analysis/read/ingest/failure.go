@@ -203,24 +203,25 @@ func reason(line string) string {
 	return text
 }
 
-// corrupt is what to do where the collector or the allocator of the runtime finds memory that no
-// program in Go alone can make; who finds it is not who wrote it.
+// corrupt is what to do where the collector or the unwinder of the runtime finds memory that no program
+// in Go alone can make; who finds it is not who wrote it.
 const corrupt = "Its memory is corrupt, and who found it did not write it: run it with -race, look at its unsafe and cgo code, and try another release of Go."
+
+// corruptions are how the reasons of such crashes begin (runtime/mgcsweep.go, mbitmap.go, traceback.go).
+var corruptions = []string{
+	"found pointer to free object", "found bad pointer in Go heap", "invalid pointer found on stack", "sweep increased allocation count",
+	"unexpected return pc", "unknown caller pc",
+}
 
 // remedies are what to do about reasons, at a place.
 var remedies = map[string]string{
-	"nil pointer dereference":                                        "Find what is nil%s.",
-	"concurrent map writes":                                          "Guard the map with a lock%s and wherever else it is used.",
-	"concurrent map read and map write":                              "Guard the map with a lock%s and wherever else it is used.",
-	"concurrent map iteration and map write":                         "Guard the map with a lock%s and wherever else it is used.",
-	"stack overflow":                                                 "Find the recursion that does not end%s.",
-	"unlock of unlocked mutex":                                       "Unlock once for each Lock%s.",
-	"found pointer to free object":                                   corrupt,
-	"found bad pointer in Go heap (incorrect use of unsafe or cgo?)": corrupt,
-	"invalid pointer found on stack":                                 corrupt,
-	"sweep increased allocation count":                               corrupt,
-	"unexpected return pc":                                           corrupt,
-	"out of memory":                                                  "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last%s need not be what keeps the memory.",
+	"nil pointer dereference":                "Find what is nil%s.",
+	"concurrent map writes":                  "Guard the map with a lock%s and wherever else it is used.",
+	"concurrent map read and map write":      "Guard the map with a lock%s and wherever else it is used.",
+	"concurrent map iteration and map write": "Guard the map with a lock%s and wherever else it is used.",
+	"stack overflow":                         "Find the recursion that does not end%s.",
+	"unlock of unlocked mutex":               "Unlock once for each Lock%s.",
+	"out of memory":                          "Compare two heap profiles (/debug/pprof/heap) of a running process: what asked last%s need not be what keeps the memory.",
 }
 
 // died states why the process of a dump died.
@@ -260,9 +261,13 @@ func (b *builder) died(text *part) {
 	if function != "" {
 		s.Title += " in " + function
 	}
-	if remedy := remedies[why]; remedy != "" {
-		s.Text = strings.Replace(remedy, "%s", at, 1)
-	} else {
+	remedy := remedies[why]
+	switch {
+	case slices.ContainsFunc(corruptions, func(begin string) bool { return strings.HasPrefix(why, begin) }):
+		s.Title, s.Text = why, corrupt
+	case remedy != "":
+		s.Text = fmt.Sprintf(remedy, at)
+	default:
 		s.Text = fmt.Sprintf("Look at the stack of goroutine %d, which failed%s.", f.goroutine, at)
 	}
 	if text.text.dump.Headers == 1 {

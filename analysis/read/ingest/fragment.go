@@ -28,15 +28,21 @@ func headless(d *thread.Dump) bool {
 	return (d.Form == thread.FormHotSpot || d.Form == thread.FormHPUX) && d.Version == "" && d.PID == 0
 }
 
+// excerptName names the process of a piece by its place. That of another file at the same line is of
+// another process.
+func (r *reader) excerptName(line int64) string {
+	return fmt.Sprintf("excerpt at line %d of file %d", line, len(r.artifacts)+1)
+}
+
 // process names the process of the next dump, "" for that of the file.
-func (f *fragments) process(d *thread.Dump, t *threadDump) string {
+func (f *fragments) process(r *reader, d *thread.Dump, t *threadDump) string {
 	name := ""
 	if headless(d) && len(f.processes) > 0 && len(t.addresses.hashes) > 0 {
 		at := slices.IndexFunc(t.addresses.hashes, func(x uint64) bool { _, seen := f.processes[x]; return seen })
 		if at >= 0 {
 			name = f.processes[t.addresses.hashes[at]]
 		} else {
-			name = fmt.Sprintf("excerpt at line %d", d.Line)
+			name = r.excerptName(d.Line)
 			f.strangers++
 			f.first = cmp.Or(f.first, d.Line)
 		}

@@ -30,12 +30,12 @@ func TestPiecesThatShareNoThreadAreOfOtherProcesses(t *testing.T) {
 	}{
 		"a piece of the same process":             {first + pasted("main@a1"), []string{" 2", " 1"}, ""},
 		"a piece with one thread of it":           {first + pasted("main@a1", "worker@b2", "other@b3"), []string{" 2", " 3"}, ""},
-		"a piece with none of its threads":        {first + pasted("main@b1"), []string{" 2", "excerpt at line 14 1"}, "1 piece of a dump has no heading and shares no thread with what stands above"},
-		"another thread at the same address":      {first + pasted("main@a2"), []string{" 2", "excerpt at line 14 1"}, "1 piece of a dump has no heading"},
-		"two pieces of one other process":         {first + pasted("main@b1", "worker@b2") + end + pasted("main@b1"), []string{" 2", "excerpt at line 14 2", "excerpt at line 14 1"}, "1 piece of a dump has no heading"},
-		"pieces of two other processes":           {first + pasted("main@b1") + end + pasted("main@c1"), []string{" 2", "excerpt at line 14 1", "excerpt at line 20 1"}, "2 pieces of dumps have no heading and share no thread"},
+		"a piece with none of its threads":        {first + pasted("main@b1"), []string{" 2", "excerpt at line 14 of file 1 1"}, "1 piece of a dump has no heading and shares no thread with what stands above"},
+		"another thread at the same address":      {first + pasted("main@a2"), []string{" 2", "excerpt at line 14 of file 1 1"}, "1 piece of a dump has no heading"},
+		"two pieces of one other process":         {first + pasted("main@b1", "worker@b2") + end + pasted("main@b1"), []string{" 2", "excerpt at line 14 of file 1 2", "excerpt at line 14 of file 1 1"}, "1 piece of a dump has no heading"},
+		"pieces of two other processes":           {first + pasted("main@b1") + end + pasted("main@c1"), []string{" 2", "excerpt at line 14 of file 1 1", "excerpt at line 20 of file 1 1"}, "2 pieces of dumps have no heading and share no thread"},
 		"a heading tells a dump of a later start": {first + heading + pasted("main@b1", "worker@b2") + end, []string{" 2", " 2"}, ""},
-		"pieces alone, of two processes":          {pasted("main@a1", "worker@a2") + end + pasted("main@b1"), []string{" 2", "excerpt at line 11 1"}, "1 piece of a dump has no heading"},
+		"pieces alone, of two processes":          {pasted("main@a1", "worker@a2") + end + pasted("main@b1"), []string{" 2", "excerpt at line 11 of file 1 1"}, "1 piece of a dump has no heading"},
 		"one piece alone":                         {pasted("main@a1", "worker@a2"), []string{" 2"}, ""},
 	} {
 		r := run(t, map[string]string{"threads.txt": tt.text})

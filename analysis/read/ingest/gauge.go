@@ -121,7 +121,6 @@ func listedProcesses(r *reader, body io.Reader, p *part, a *analysis.Artifact) e
 	for i, process := range processes {
 		q := p.another(process.Point)
 		q.pid, q.cmdline, q.figures, q.sole = process.PID, process.Args, process.Figures, process.Sole
-		q.children = process.Children
 		q.section = processes[len(processes)-1].Point > 0
 		q.dated(times[i])
 		r.parts = append(r.parts, q)
@@ -258,9 +257,6 @@ func joinListings(all []*part) (out []*part) {
 		case p.ordinal > 0 || !k.processes && p.nodes == 0: // no listing, or one of several of its file
 		case q != nil && k.processes:
 			maps.Copy(q.figures, p.figures)
-			if q.children == nil {
-				q.children, q.sole = p.children, p.sole
-			}
 			continue
 		case q != nil && disjoint(q.namespaces, p.namespaces):
 			for name, v := range p.figures {

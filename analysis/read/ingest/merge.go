@@ -181,7 +181,7 @@ func groupsOf(parts []*part) []*group {
 	if len(out) == 0 { // nothing lists anything
 		for _, p := range parts {
 			_, machine := p.sysctls["fs.file-nr.allocated"]
-			p.alone = p.status != nil || p.clients != nil || machine || p.nodes > 0 || p.form == detect.ProcessTable && len(p.figures) > 0
+			p.alone = p.status != nil || p.clients != nil || machine || p.nodes > 0 || p.form == detect.ProcessTable
 			switch {
 			case p.name != "":
 			case p.clients != nil:

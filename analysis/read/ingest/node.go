@@ -138,26 +138,15 @@ func (b *builder) node() *nodeReport {
 	return nil
 }
 
-// handleWatches are the watches of files and the child processes that a report of Node.js lists, and
-// of other processes the children in a listing of processes. A report without any says so, where
-// another of the program has some.
+// handleWatches are the watches of files and the child processes that a report of Node.js lists. A
+// report without any says so, where another of the program has some.
 func (b *builder) handleWatches() {
-	watches, of := b.children()
-	whole := false
-	if node := b.g.form(detect.NodeReport); node != nil && !node.node.report.Truncated && node.node.report.Handles != nil {
-		commands := map[string]string{}
-		for i := range watches {
-			commands[watches[i].Name] = watches[i].Local
-		}
-		watches, of, whole = node.node.watches, node, b.othersWatch(node.name)
-		for i := range watches {
-			watches[i].Local = cmp.Or(watches[i].Local, commands[watches[i].Name])
-		}
-	}
-	if of == nil {
+	node := b.g.form(detect.NodeReport)
+	if node == nil || node.node.report.Truncated || node.node.report.Handles == nil {
 		return
 	}
-	at, children := int32(b.addArtifact(of)), 0
+	watches := node.node.watches
+	at, children := int32(b.addArtifact(node)), 0
 	c := counter{b: b}
 	for i := range watches {
 		c.count(family.OfHandle(watches[i].Type))
@@ -174,7 +163,7 @@ func (b *builder) handleWatches() {
 	}
 	c.seal()
 	n := len(watches)
-	if n > 0 || whole {
+	if n > 0 || b.othersWatch(node.name) {
 		b.s.Totals.Watches = &n
 	}
 	if children > 0 && children == n {
@@ -188,21 +177,6 @@ func (b *builder) othersWatch(program string) bool {
 		p := g.form(detect.NodeReport)
 		return p != nil && p.name == program && len(p.node.watches) > 0
 	})
-}
-
-// children are the child processes of the process in the listing of its moment, as handles.
-func (b *builder) children() (out []analysis.Descriptor, of *part) {
-	listings := slices.DeleteFunc(append(slices.Clone(b.g.parts), b.g.context...), func(p *part) bool { return len(p.children) == 0 })
-	if len(listings) > 1 {
-		listings = slices.DeleteFunc(listings, func(p *part) bool { return apart(p.taken(), b.g.inner()) })
-	}
-	if len(listings) == 0 {
-		return nil, nil
-	}
-	for _, c := range listings[0].children {
-		out = append(out, analysis.Descriptor{FD: -1, Type: analysis.ChildHandle, Name: "pid " + strconv.Itoa(c.PID), Local: c.Command, Place: c.Place})
-	}
-	return out, listings[0]
 }
 
 // pooled states how many sockets no code of a Node process waits for.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"leakdiff/analysis"
-	"leakdiff/analysis/read/gauge"
 	"leakdiff/analysis/read/goroutine"
 	"leakdiff/analysis/read/join"
 	"leakdiff/analysis/read/line"
@@ -92,11 +91,9 @@ type part struct {
 	cmdline []string
 	sysctls map[string]int64
 	figures map[string]float64
-	// children are those of the process that have not ended, of a listing of processes. sole reports a
-	// listing of the children of this process alone.
-	children []gauge.Child
-	sole     bool
-	version  string
+	// sole reports ended children in a listing of the children of this process alone.
+	sole    bool
+	version string
 	// packages are versions of a list.
 	packages []analysis.Package
 	// logged is what a log says.

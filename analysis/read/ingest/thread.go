@@ -95,9 +95,9 @@ func threaded(parse threadParser) func(r *reader, body io.Reader, p *part, a *an
 			case d.PID != 0:
 				q.pid = d.PID
 			case d.Excerpt: // of which process it is nobody says
-				q.name = fmt.Sprintf("excerpt at line %d", d.Line)
+				q.name = r.excerptName(d.Line)
 			case len(dumps) > 1:
-				q.name = cmp.Or(pieces.process(&d, t), q.name)
+				q.name = cmp.Or(pieces.process(r, &d, t), q.name)
 			}
 			if d.Form == thread.FormHotThreads && d.Node != "" {
 				q.host = d.Node

@@ -73,7 +73,7 @@ func (d *diagnosing) cameBack(s *Series, k analysis.Kind) []string {
 func (d *diagnosing) mostOf(s *Series, k analysis.Kind, c course) string {
 	for i := range s.Families {
 		f := &s.Families[i]
-		if f.Kind != k || f.isTotal() || analysis.IsWhole(f.Attributes) || c.top >= len(f.Counts) {
+		if f.Kind != k || f.isTotal() || f.isChildProcess() || analysis.IsWhole(f.Attributes) || c.top >= len(f.Counts) {
 			continue
 		}
 		if n := f.Counts[c.top].N; 2*(n-f.Counts[c.first].N) > c.totals[c.top].N-c.totals[c.first].N {

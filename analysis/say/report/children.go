@@ -145,19 +145,28 @@ func (f *Family) isChildProcess() bool {
 	return f != nil && f.Kind.Worded(f.Attributes) == analysis.KindChild
 }
 
-// keepsPipes reports that answer a is about child processes and b about pipes or sockets that rise
-// with them: those of their input and output.
+// mostPipes is how many pipes a child process has: its input, its output, its errors, and one of Node.js.
+const mostPipes = 4
+
+// keepsPipe reports that a family of child processes of which none ended has the pipes or sockets of
+// family p: up to four come with each.
+func (f *Family) keepsPipe(p *Family) bool {
+	n := sameSteps(f.Counts, p.Counts, 1)
+	return (f.Life == nil || f.Life.Gone == 0) && p.isPipe() && n >= 1 && n <= mostPipes
+}
+
+// keepsPipes reports that answer a is about child processes and b about their pipes.
 func (s *Series) keepsPipes(a, b *answer) bool {
-	held := s.lead(b.finding)
-	return s.lead(a.finding).isChildProcess() && held != nil && held.isPipe() && bothClimb(a.subject.counts, b.subject.counts)
+	children, held := s.lead(a.finding), s.lead(b.finding)
+	return children.isChildProcess() && held != nil && children.keepsPipe(held)
 }
 
 // pipesEach are the descriptors that come with each child process, "" where they do not rise alike.
-func (s *Series) pipesEach(children analysis.Counts) string {
+func (s *Series) pipesEach(children *Family) string {
 	n := 0
 	for i := range s.Families {
-		if f := &s.Families[i]; f.isPipe() {
-			n += sameSteps(children, f.Counts, stepsAlike)
+		if p := &s.Families[i]; children.keepsPipe(p) {
+			n += sameSteps(children.Counts, p.Counts, stepsAlike)
 		}
 	}
 	if n == 0 {

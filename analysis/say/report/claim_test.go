@@ -252,15 +252,16 @@ func TestALimitBesideGrowthSaysWhenItsPaceFillsIt(t *testing.T) {
 		bounds  []Bound
 		want    string
 	}{
-		"a leak":                            {analysis.Leaking, "", []Bound{far}, "105 of 4096 open files, full in 4.5 h at this pace"},
-		"a suspicion":                       {analysis.Suspicious, "", []Bound{far}, "105 of 4096 open files, full in 4.5 h at this pace"},
-		"what grew once has no pace":        {analysis.Grew, "", []Bound{far}, "none near: 105 of 4096 open files"},
-		"more than a week":                  {analysis.Leaking, "", []Bound{week}, "none near: 105 of 4096 open files"},
-		"its use has gone back":             {analysis.Leaking, "", []Bound{gone}, "none near: 200 of 4096 open files, at the peak"},
-		"no limit":                          {analysis.Leaking, "", nil, noLimit},
-		"inotify instances without theirs":  {analysis.Leaking, "inotify", []Bound{far}, "not captured: often 128 inotify instances for each user"},
-		"inotify instances with theirs":     {analysis.Leaking, "inotify", []Bound{user}, "41 of 128 inotify instances by this process alone: the limit counts all processes of its user"},
-		"another descriptor beside inotify": {analysis.Leaking, "eventpoll", []Bound{far}, "105 of 4096 open files, full in 4.5 h at this pace"},
+		"a leak":                                  {analysis.Leaking, "", []Bound{far}, "105 of 4096 open files, full in 4.5 h if that goes on"},
+		"a suspicion":                             {analysis.Suspicious, "", []Bound{far}, "105 of 4096 open files, full in 4.5 h if that goes on"},
+		"what grew once has no pace":              {analysis.Grew, "", []Bound{far}, "none near: 105 of 4096 open files"},
+		"more than a week":                        {analysis.Leaking, "", []Bound{week}, "none near: 105 of 4096 open files"},
+		"its use has gone back":                   {analysis.Leaking, "", []Bound{gone}, "none near: 200 of 4096 open files, at the peak"},
+		"no limit":                                {analysis.Leaking, "", nil, noLimit},
+		"inotify instances without theirs":        {analysis.Leaking, "inotify", []Bound{far}, "not captured: often 128 inotify instances for each user"},
+		"inotify instances with theirs":           {analysis.Leaking, "inotify", []Bound{user}, "41 of 128 inotify instances by this process alone: the limit counts all processes of its user"},
+		"inotify instances at the limit of files": {analysis.Leaking, "inotify", []Bound{{What: "open files", Bound: 80, Used: 75, Peak: 75}}, "at its limit: 75 of 80 open files"},
+		"another descriptor beside inotify":       {analysis.Leaking, "eventpoll", []Bound{far}, "105 of 4096 open files, full in 4.5 h if that goes on"},
 	} {
 		s := Series{Bounds: tt.bounds, Families: []Family{{Fingerprint: "g1:a", Attributes: map[string]string{"name": tt.of}}}}
 		d := &diagnosing{r: &Report{Series: []Series{s}}}
@@ -412,5 +413,28 @@ func TestAMemberIsNamedByWhatIdentifiesIt(t *testing.T) {
 		if got := NumberOf(m.kind, m.id); got != want {
 			t.Errorf("%+v: %q, want %q", m, got, want)
 		}
+	}
+}
+
+func TestWorkersThatTakeTurnsAtAcceptAreIdle(t *testing.T) {
+	for name, tt := range map[string]struct {
+		holder, waiters string
+		want            bool
+	}{
+		"a socket of the JDK":                 {"sun.nio.ch.Net.accept", "sun.nio.ch.ServerSocketChannelImpl.accept", true},
+		"one of native code":                  {"com.acme.FCAServer.nativeAccept", "com.acme.FCAServer.accept", true},
+		"others wait for another lock":        {"java.net.PlainSocketImpl.socketAccept", "com.acme.Config.get", false},
+		"a consumer is no socket":             {"com.acme.Matcher.match", "com.acme.Matcher.accept", false},
+		"a name that only ends so":            {"com.acme.Order.mustAccept", "com.acme.Order.accept", false},
+		"accept of orders, whose others wait": {"com.acme.Order.acceptOrder", "com.acme.Order.accept", false},
+	} {
+		if got := accepts([]StackFrame{{Function: tt.holder}}, []wait.Entry{{Func: tt.waiters, Count: 9}}); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	idle := &Locks{List: []Lock{{Waiters: 20, Holders: []LockHolder{{Certainty: Proven, IO: acceptIO}}}}}
+	busy := &Locks{List: []Lock{{Waiters: 20, Holders: []LockHolder{{Certainty: Proven, IO: "socket accept"}}}}}
+	if idle.longest() != nil || busy.longest() == nil {
+		t.Error("want the queue behind other I/O alone")
 	}
 }

@@ -129,7 +129,7 @@ func (j *JudgedSeries) nameHolders(s *analysis.Snapshot, g *wait.Graph) map[*wai
 					h.For = wait.ForIO
 				}
 			}
-			if g.Kind == analysis.KindThread && accepts(frames) {
+			if g.Kind == analysis.KindThread && accepts(frames, g.Locks[k].Entries) {
 				h.For, x.io = wait.ForIO, acceptIO
 			} else if g.Kind == analysis.KindThread && h.For == wait.Running && len(of.Loose) > 0 && strings.HasPrefix(of.Loose[0], "socket ") {
 				h.For, x.io, x.untimed = wait.ForIO, of.Loose[0], untimed(frames)
@@ -144,19 +144,23 @@ func (j *JudgedSeries) nameHolders(s *analysis.Snapshot, g *wait.Graph) map[*wai
 	return out
 }
 
-// acceptIO is what a thread waits for that accepts connections. Workers that take turns at it under a
-// lock are idle.
+// acceptIO is what a thread waits for that accepts connections under the lock at which the others wait to
+// accept: workers that take turns at it are idle.
 const acceptIO = "connection to accept"
 
-// accepts reports a stack of a JVM whose innermost calls accept a connection: "ServerSocket.accept",
-// "FCAServer.nativeAccept".
-func accepts(frames []StackFrame) bool {
-	return slices.ContainsFunc(frames[:min(len(frames), 2)], func(f StackFrame) bool {
-		name, _, _ := strings.Cut(f.Function, "(") // a JVM of SAP prints the signature
-		method := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
-		return strings.HasSuffix(method, "accept") || strings.HasSuffix(method, "accept0")
-	})
+// acceptCalls are the methods in which a JVM waits for a connection.
+var acceptCalls = []string{"accept", "accept0", "implAccept", "nativeAccept", "socketAccept"}
+
+// accepts reports a stack of a JVM that waits for a connection, and waiters who are about to accept one.
+func accepts(frames []StackFrame, waiters []wait.Entry) bool {
+	if len(frames) == 0 || len(waiters) == 0 || !slices.Contains(acceptCalls, javaMethod(frames[0].Function)) {
+		return false
+	}
+	return slices.Contains(acceptCalls, javaMethod(waiters[0].Func))
 }
+
+// javaMethod is the last part of the name of a method: "accept" of "java.net.ServerSocket.accept".
+func javaMethod(function string) string { return function[strings.LastIndexByte(function, '.')+1:] }
 
 // isOwn reports a frame of the program's own code, of a JVM one outside the JDK.
 func isOwn(kind analysis.Kind, f *StackFrame) bool {

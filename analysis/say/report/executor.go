@@ -46,13 +46,19 @@ func oneExecutor(groups []*analysis.Group) bool {
 	if groups[0] != nil && before == nil {
 		return false // not all are named
 	}
+	pools := map[string]bool{}
+	for _, g := range groups {
+		for number := range poolsOf(g) {
+			pools[number] = true
+		}
+	}
 	rose, had := 0, true
 	for number, n := range after {
 		if n > before[number] {
 			rose, had = rose+1, before[number] > 0
 		}
 	}
-	return rose == 1 && (had || len(after) == 1)
+	return rose == 1 && (had || len(pools) == 1)
 }
 
 // boundExecutor is what to do about an executor that starts many threads.

@@ -205,8 +205,8 @@ func lead(prints []string, byPrint map[string]*Family) []string {
 		if f.Title == "/" {
 			return len(analysis.Kinds()) // the root of a file system names nothing
 		}
-		if f.isChildProcess() {
-			return slices.Index(analysis.Kinds(), analysis.KindThread) // its pipes come with it
+		if f.isChildProcess() && !slices.ContainsFunc(prints, func(other string) bool { return other != print && !f.keepsPipe(byPrint[other]) }) {
+			return -1 // all others are its pipes
 		}
 		return slices.Index(analysis.Kinds(), f.Kind)
 	}

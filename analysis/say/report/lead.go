@@ -108,8 +108,8 @@ func (d *diagnosing) leadFirst(s *Series, own []answer) {
 			lead.subject.each = wording.Plural(n, own[k].subject.one, own[k].subject.many) + own[k].subject.place
 		}
 	}
-	if lead.subject.each == "" && s.lead(lead.finding).isChildProcess() {
-		lead.subject.each = s.pipesEach(lead.subject.counts)
+	if children := s.lead(lead.finding); lead.subject.each == "" && children.isChildProcess() {
+		lead.subject.each = s.pipesEach(children)
 	}
 }
 

@@ -154,17 +154,17 @@ func (l *LimitClaim) text() string {
 	return text
 }
 
-// limitOf words the limit beside growth: when its pace fills what is far from full now, and that
+// limitOf words the limit beside growth: when what is far from full now will be full, and that
 // inotify instances have a limit which files of one process do not hold.
 func (d *diagnosing) limitOf(l answer, claim *LimitClaim) string {
 	s := &d.r.Series[l.series]
 	lead := s.lead(l.finding)
 	switch {
 	case !accusing(l.finding.Verdict):
-	case lead != nil && lead.Attributes["name"] == "inotify" && s.bound("inotify instances") == nil:
+	case (claim == nil || claim.State == LimitFar) && lead != nil && lead.Attributes["name"] == "inotify" && s.bound("inotify instances") == nil:
 		return "not captured: often 128 inotify instances for each user"
 	case claim != nil && claim.State == LimitFar && !claim.Peak && claim.HoursLeft > 0 && claim.HoursLeft <= soonHours:
-		return claim.use() + ", full in " + wording.Span(claim.HoursLeft) + " at this pace"
+		return claim.use() + ", full in " + wording.Span(claim.HoursLeft) + " if that goes on"
 	}
 	return claim.text()
 }

@@ -46,8 +46,9 @@ func (d *diagnosing) steps(l answer, next *Action, ofCode bool) []Action {
 	return actions(out, nil)
 }
 
-// script is the name of a program whose code has no frames in a trace.
-var script = expression.Lazy(`(?i)\.(m?js|jar|py|rb)$`)
+// script is the name of a program whose code has no frames in a trace: that of a script, or of what runs
+// one.
+var script = expression.Lazy(`(?i)\.(m?js|jar|py|rb|php|pl|dll)$|^(java|node(js)?|python|ruby|php|perl|dotnet|mono|beam)([-._0-9].*)?$`)
 
 // traceOpener is how to see who opens descriptors of which no code is shown. It is nil for a JVM and for
 // scripts, whose code has no frames in a trace, and for a program of others.
